@@ -38,7 +38,7 @@ WAYS = {
     "cuda": {
         "agentrl GRPO": {},
         "agentrl GRPO, no reference": {"kl_coef": 0.0},
-        "agentrl GRPO, old way": {"working_copy": "off"},
+        "agentrl GRPO, old way": {"master_weights": "off"},
     },
 }
 PARTS = ("generate", "environment", "judge", "update", "other")
@@ -178,7 +178,7 @@ def train_grpo(model: str, place: str, folder: str, options: dict[str, Any], qui
         import torch
 
         torch.cuda.reset_peak_memory_stats()
-        options = {"token_budget": 65_536, "generation_batch": 1024, "compile": "on", **options}
+        options = {"token_budget": 65_536, "generation_batch_size": 1024, "compile": "on", **options}
     warm, counted = (1, 1) if quick else (3, 4) if place == "cuda" else (1, 2)
     arguments = GRPO(
         env=(ENV,),

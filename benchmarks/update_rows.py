@@ -23,7 +23,7 @@ GROUP = 8
 SHARED = 0.25  # of a row's tokens, where rows begin alike
 REPLY = 1 / 3  # of a row's tokens
 OURS = {"agentrl": {}, "agentrl, no reference": {"kl_coef": 0.0}}
-WAYS = {"cpu": OURS, "cuda": {**OURS, "agentrl, old way": {"working_copy": "off"}}}
+WAYS = {"cpu": OURS, "cuda": {**OURS, "agentrl, old way": {"master_weights": "off"}}}
 PEAK = {"H200": 989e12, "H100": 989e12, "A100": 312e12}  # operations a second in bfloat16
 
 

@@ -201,7 +201,7 @@ def training(model: str, quick: bool, table: Table, name: str, **engine: Any) ->
             episodes=episodes,
             group_size=8,
             num_envs=episodes,
-            generation_batch=episodes,
+            generation_batch_size=episodes,
             max_new_tokens=MAX_LENGTH,
             save_every=iterations,
             save_trajectories=0,

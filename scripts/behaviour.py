@@ -39,17 +39,27 @@ STACK = [
     {"wrapper": "History"},
 ]
 ALGORITHMS: dict[str, list[str]] = {
-    "sft": ["sft", "--demonstrations", "32", "--steps-per-iteration", "2", "--batch-size", "8", "--mistakes", "0.3"],
+    "sft": [
+        "sft",
+        "--demonstrations",
+        "32",
+        "--steps-per-iteration",
+        "2",
+        "--batch-size",
+        "8",
+        "--mistake-rate",
+        "0.3",
+    ],
     **{f"ppo-{v}": ["ppo", "--variant", v] for v in ("masked", "vanilla", "turn", "bilevel")},
     "ppo-released": ["ppo", "--variant", "bilevel", "--form", "released", "--critic", "shared"],
     "ppo-judged": ["ppo", "--strategy", "grounding", "--judge", "rule", "--max-new-tokens", "24"],
     "steppo": ["steppo"],
-    "steppo-conversation": ["steppo", "--prompt-style", "conversation", "--kl-in", "loss", "--kl-kind", "k3"],
+    "steppo-conversation": ["steppo", "--prompt-style", "conversation", "--kl-in", "loss", "--kl-estimator", "k3"],
     "steppo-tokens": ["steppo", "--no-step-gae", "--no-step-ratio"],
     **{name: [name, "--group-size", "4"] for name in ("grpo", "rloo", "gspo", "gigpo", "reinforce_pp")},
 }
 COMMON = [
-    *("--iterations", "2", "--save-every", "1", "--keep", "9", "--num-envs", "8", "--max-new-tokens", "6"),
+    *("--iterations", "2", "--save-every", "1", "--save-total-limit", "9", "--num-envs", "8", "--max-new-tokens", "6"),
     *("--lr", "1e-3", "--threads", "1", "--eval-every", "2", "--eval-episodes", "8", "--minibatches", "2"),
     *("--dtype", "float32", "--no-report"),
 ]

@@ -18,18 +18,28 @@ if TYPE_CHECKING:
 
 # Headings of the help. What is in none of them is the algorithm's own.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "task": ("env", "env_kwargs", "strategy", "representation", "judge", "wrap", "prompt_style", "history"),
-    "run": ("output", "resume", "seed", "iterations", "save_every", "keep", "save_trajectories", "trackers", "report"),
-    "playing": (
+    "task": (
+        *("env", "env_kwargs", "wrap", "prompt_style", "history"),
+        *("strategy", "representation", "format_rule", "judge"),
+    ),
+    "run": (
+        *("output", "resume", "seed", "iterations", "trackers", "report"),
+        *("save_every", "save_total_limit", "save_trajectories"),
+    ),
+    "rollout": (
         *("num_envs", "env_timeout", "isolate"),
-        *("temperature", "top_p", "max_new_tokens", "generation_batch"),
+        *("temperature", "top_p", "max_new_tokens", "generation_batch_size"),
         *("engine", "engine_options"),
     ),
-    "computing": (
-        *("model", "device", "dtype", "threads", "peer_timeout"),
+    "compute": (
+        *("model", "device", "dtype", "threads", "ddp_timeout"),
         *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
+        *("master_weights", "packing", "compile", "float32_head"),
     ),
-    "optimiser": ("lr", "schedule", "warmup", "weight_decay", "max_grad_norm", "minibatches"),
+    "optimiser": (
+        *("optimiser", "lr", "embedding_lr", "schedule", "warmup"),
+        *("weight_decay", "max_grad_norm", "minibatches"),
+    ),
     "evaluation": ("eval_every", "eval_at_start", "eval_episodes", "eval_split", "eval_modes"),
 }
 

@@ -114,12 +114,12 @@ def _plain(value: Any) -> Any:
 PURPOSES = {
     "demonstrations": 0,
     "minibatches": 1,
-    "ceiling": 2,
+    "mc_rollouts": 2,
     "critic": 3,
     "actor": 4,
     "tasks": 5,
     "replay": 6,
-    "names": 7,
+    "words": 7,
 }
 
 

@@ -57,7 +57,22 @@ def read_bearing(text: str, declared: Bearing, name: str, prediction: bool) -> B
                 found.append(Said(frozenset([direction]), voided=direction not in DIRECTIONS))
         text = _BRACES.sub(" . ", text)
     text, distances = in_plain_words(text, prediction)
-    found.append(_read_english(text, declared, name, prediction))
+    vocabulary = egocentric_vocabulary(declared, name)
+    people, facts = Discourse(vocabulary), Facts()
+    reader = EgocentricReader(prediction, people, facts)
+    reader.read(chunks_of(text, vocabulary))
+    rows, columns = facts.solve()
+    # Another thing of the target's type may be in sight: "the target" is surer.
+    named = [people.classes.index(each) for each in (TARGET, NAMED) if each in people.classes]
+    target = next((each for each in named if each in facts.void or each in rows or each in columns), None)
+    if target in facts.void:
+        found.append(Said(voided=True))
+    elif target is not None:
+        found.append(_said(rows.get(target), columns.get(target)))
+    else:  # the agent's own way counts where nothing is said about the target itself
+        for way in reader.ways:
+            found += [_said(*(None if sign is None else (sign, cells) for sign in axes)) for axes, cells in way.atoms]
+        found.append(Said(voided=any(way.either for way in reader.ways)))
     return BearingReading(together(found), tuple(distances))
 
 
@@ -98,26 +113,6 @@ def is_right(said: Said, true: str, prediction: bool) -> bool:
     if not said.slightly:
         return False
     return true == "ahead" or (not prediction and true in said.slightly)
-
-
-def _read_english(text: str, declared: Bearing, name: str, prediction: bool) -> Said:
-    vocabulary = egocentric_vocabulary(declared, name)
-    people, facts = Discourse(vocabulary), Facts()
-    reader = EgocentricReader(prediction, people, facts)
-    reader.read(chunks_of(text, vocabulary))
-    rows, columns = facts.solve()
-    for wanted in (TARGET, NAMED):  # another thing of the target's type may be in sight: "the target" is surer
-        individual = people.classes.index(wanted) if wanted in people.classes else -1
-        if individual in facts.void:
-            return Said(voided=True)
-        if individual in rows or individual in columns:
-            return _said(rows.get(individual), columns.get(individual))
-    ways = [  # the agent's own way counts where nothing is said about the target itself
-        _said((axes[0], cells) if axes[0] is not None else None, (axes[1], cells) if axes[1] is not None else None)
-        for way in reader.ways
-        for axes, cells in way.atoms
-    ]
-    return together(ways, voided=any(way.either for way in reader.ways))
 
 
 def _said(row: Value | None, column: Value | None) -> Said:

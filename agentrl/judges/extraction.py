@@ -6,7 +6,6 @@ The model never sees the truth. Code scores what it wrote down, by the rules of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -22,7 +21,6 @@ from agentrl.judges.relations import Relation, facts_of, relations_of, score_rel
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
 Coordinate = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
-Scored = tuple[float, dict[str, Any]]
 CHOICE = "unclear"  # several directions to choose from
 _TEXT = {"type": "string"}
 
@@ -74,11 +72,10 @@ class PointsReply(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Extraction(NamedTuple):
-    """The reply, its JSON schema, and how what it holds is scored."""
+    """The reply and its JSON schema."""
 
     reply: type[msgspec.Struct]
     schema: dict[str, Any]
-    score: Callable[[JudgeRequest, Any], Scored]
 
 
 def extraction_of(claims: Claims) -> Extraction:
@@ -92,7 +89,7 @@ def check_scorable(request: JudgeRequest) -> None:
     """`JudgeFault` for a state whose truth cannot be compared with anything."""
     asked = extraction_of(claims_of(request))
     nothing = {field: [] for field in asked.schema["required"]} | {"code": ""}
-    asked.score(request, msgspec.convert(nothing, asked.reply))
+    score_reply(request, msgspec.convert(nothing, asked.reply))
 
 
 def reply_type(value: Any) -> type[msgspec.Struct]:
@@ -122,46 +119,40 @@ def _one_of(*words: str) -> dict[str, Any]:
 # ---------------------------------------------------------------------- scoring
 
 
-def _score_relations(request: JudgeRequest, answer: RelationsReply) -> Scored:
-    declared, true = relations_of(request)
+def score_reply(request: JudgeRequest, answer: Any) -> tuple[float, dict[str, Any]]:
+    """What a model wrote down, scored by the rules of the rule judge, and how it came about."""
+    claims = claims_of(request)
+    if claims.bearing:
+        facts, prediction = facts_of(request), request.purpose == "worldmodeling"
+        name, _ = true_bearing(claims.bearing, facts)
+        nouns = target_nouns(claims.bearing, name)
+        about = [each for each in answer.directions if _plain(each.object) in nouns]
+        if not about and prediction:
+            about = [each for each in answer.directions if _plain(each.object) in claims.bearing.observer.split()]
+        said = []
+        for claim in about:
+            side = frozenset([claim.direction])
+            if claim.direction == CHOICE:
+                said.append(Said(voided=True))
+            elif claim.slightly and claim.direction in ("left", "right"):
+                said.append(Said(slightly=side))
+            else:
+                said.append(Said(side))
+        return score_bearing(claims.bearing, together(said), facts, prediction)
+    if claims.points:
+        true = true_points(claims.points, facts_of(request))
+        names = {noun: name for name, nouns in point_nouns(claims.points, tuple(true)).items() for noun in nouns}
+        points = [(names.get(_plain(each.object), ""), (each.x, each.y, each.z)) for each in answer.points]
+        return score_points(claims.points, points, true)
+    declared, relations = relations_of(request)
     claimed = []
     for each in answer.relations:
         vertical = None if each.vertical == "none" else each.vertical
         horizontal = None if each.horizontal == "none" else each.horizontal
         if vertical or horizontal:
             claimed.append(Relation(each.object.strip().lower().rstrip("0123456789 _#"), vertical, horizontal))  # box1
-    score, evidence = score_relations(declared, claimed, true)
+    score, evidence = score_relations(declared, claimed, relations)
     return score, {**evidence, "claimed": [claim.to_json() for claim in claimed]}
-
-
-def _score_directions(request: JudgeRequest, answer: DirectionsReply) -> Scored:
-    declared, facts = claims_of(request).bearing, facts_of(request)
-    assert declared is not None  # asked for because of it
-    prediction = request.purpose == "worldmodeling"
-    name, _ = true_bearing(declared, facts)
-    nouns = target_nouns(declared, name)
-    about = [each for each in answer.directions if _plain(each.object) in nouns]
-    if not about and prediction:
-        about = [each for each in answer.directions if _plain(each.object) in declared.observer.split()]
-    said = []
-    for claim in about:
-        side = frozenset([claim.direction])
-        if claim.direction == CHOICE:
-            said.append(Said(voided=True))
-        elif claim.slightly and claim.direction in ("left", "right"):
-            said.append(Said(slightly=side))
-        else:
-            said.append(Said(side))
-    return score_bearing(declared, together(said), facts, prediction)
-
-
-def _score_points(request: JudgeRequest, answer: PointsReply) -> Scored:
-    declared = claims_of(request).points
-    assert declared is not None  # asked for because of it
-    true = true_points(declared, facts_of(request))
-    names = {noun: name for name, nouns in point_nouns(declared, tuple(true)).items() for noun in nouns}
-    said = [(names.get(_plain(each.object), ""), (each.x, each.y, each.z)) for each in answer.points]
-    return score_points(declared, said, true)
 
 
 def _plain(name: str) -> str:
@@ -177,13 +168,9 @@ RELATIONS_ASKED = Extraction(
         "relations",
         {"vertical": _one_of("above", "below", "same", "none"), "horizontal": _one_of("left", "right", "same", "none")},
     ),
-    _score_relations,
 )
 DIRECTIONS_ASKED = Extraction(
     DirectionsReply,
     _listed("directions", {"direction": _one_of(*DIRECTIONS, CHOICE), "slightly": {"type": "boolean"}}),
-    _score_directions,
 )
-POINTS_ASKED = Extraction(
-    PointsReply, _listed("points", {axis: {"type": "number"} for axis in ("x", "y", "z")}), _score_points
-)
+POINTS_ASKED = Extraction(PointsReply, _listed("points", {axis: {"type": "number"} for axis in ("x", "y", "z")}))

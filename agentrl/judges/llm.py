@@ -15,7 +15,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.judging import JudgeRequest, Purpose
 from agentrl.core.state import State
 from agentrl.judges.base import EndpointJudge, Question
-from agentrl.judges.extraction import check_scorable, closed, extraction_of, reply_type
+from agentrl.judges.extraction import check_scorable, closed, extraction_of, reply_type, score_reply
 from agentrl.judges.fitting import is_readable
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt
 
@@ -119,7 +119,7 @@ class LLMJudge(EndpointJudge):
     def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
         if isinstance(answer, VerdictReply):
             return float(answer.verdict == "YES"), "llm:verdict", {"verdict": answer.verdict, "why": answer.reasoning}
-        score, evidence = extraction_of(claims_of(request)).score(request, answer)
+        score, evidence = score_reply(request, answer)
         return score, "llm:extract", evidence
 
 

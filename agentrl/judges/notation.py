@@ -36,9 +36,21 @@ def read_notation(text: str, vocabulary: Vocabulary) -> Notation:
     sources: list[list[Relation]] = []
     if "\n" in text and vocabulary.drawn_row is not None:
         text = _take_drawings(text, vocabulary, sources)
-    if "{" in text:
-        text = _take_dictionaries(text, vocabulary, sources)
-    return Notation(sources, text)
+    if "{" not in text:
+        return Notation(sources, text)
+    # Outermost braces one after the other; an unclosed one reaches to the end.
+    rest, start, depth, last = [], 0, 0, 0
+    for mark in re.finditer(r"[{}]", text):
+        depth += 1 if mark.group() == "{" else -1
+        if depth == 1 and mark.group() == "{":
+            start = mark.start()
+        elif depth <= 0:
+            if depth == 0:
+                last = _take_dictionary(text, last, start, mark.end(), vocabulary, sources, rest)
+            depth = 0
+    if depth > 0:
+        last = _take_dictionary(text, last, start, len(text), vocabulary, sources, rest)
+    return Notation(sources, " ".join([*rest, text[last:]]))
 
 
 def _claims(cells: Cells, vocabulary: Vocabulary) -> list[Relation]:
@@ -80,22 +92,6 @@ def _take_drawings(text: str, vocabulary: Vocabulary, sources: list[list[Relatio
 
 
 # ---------------------------------------------------------------------- dictionaries
-
-
-def _take_dictionaries(text: str, vocabulary: Vocabulary, sources: list[list[Relation]]) -> str:
-    """Outermost braces one after the other; an unclosed one reaches to the end."""
-    rest, start, depth, last = [], 0, 0, 0
-    for mark in re.finditer(r"[{}]", text):
-        depth += 1 if mark.group() == "{" else -1
-        if depth == 1 and mark.group() == "{":
-            start = mark.start()
-        elif depth <= 0:
-            if depth == 0:
-                last = _take_dictionary(text, last, start, mark.end(), vocabulary, sources, rest)
-            depth = 0
-    if depth > 0:
-        last = _take_dictionary(text, last, start, len(text), vocabulary, sources, rest)
-    return " ".join([*rest, text[last:]])
 
 
 def _take_dictionary(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentrl.core.claims import Claims
 from agentrl.core.env_class import claims_of
@@ -83,26 +83,22 @@ def judge(request: JudgeRequest) -> Verdict | JudgeFault:
             read_it = remembered_points if short else read_points
             score, evidence = score_points(claims.points, read_it(text, claims.points, tuple(true), prediction), true)
         else:
-            score, evidence = _judge_relations(request)
+            declared, relations = relations_of(request)
+            names = [relation.object for relation in relations]
+            vocabulary = vocabulary_of(declared)
+            counts = tuple((name, names.count(name)) for name in vocabulary.names)
+            reading = (remembered_reading if short else _read)(text, vocabulary, prediction, counts)
+            claimed = [complete(claim) for claim in reading.claims]
+            score, evidence = score_relations(declared, claimed, relations, dilute=True)
+            evidence = {
+                "claimed": [claim.to_json() for claim in reading.claims],
+                "true": [relation.to_json() for relation in relations],
+                "voided": list(reading.voided),  # the reading is remembered, the evidence is the caller's
+                **evidence,
+            }
     except JudgeFault as fault:
         return fault
     return Verdict(score, "rule", evidence)
-
-
-def _judge_relations(request: JudgeRequest) -> tuple[float, dict[str, Any]]:
-    declared, true = relations_of(request)
-    names = [relation.object for relation in true]
-    vocabulary = vocabulary_of(declared)
-    counts = tuple((name, names.count(name)) for name in vocabulary.names)
-    text, prediction = request.text, request.purpose == "worldmodeling"
-    reading = (remembered_reading if len(text) <= CACHED_LENGTH else _read)(text, vocabulary, prediction, counts)
-    score, evidence = score_relations(declared, [complete(claim) for claim in reading.claims], true, dilute=True)
-    said = {
-        "claimed": [claim.to_json() for claim in reading.claims],
-        "true": [relation.to_json() for relation in true],
-        "voided": list(reading.voided),  # the reading is remembered, the evidence is the caller's
-    }
-    return score, said | evidence
 
 
 def read(text: str, vocabulary: Vocabulary, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
@@ -122,7 +118,16 @@ def read(text: str, vocabulary: Vocabulary, prediction: bool = False, counts: di
     drawn: Counter[Relation] = Counter()
     for source in sources:
         drawn |= Counter(source)
-    spoken = Counter(claim for claim in claims if not _said_already(claim, drawn))
+    spoken: Counter[Relation] = Counter()
+    for claim in claims:
+        drawn_too = (  # the sentence is only a less exact form of something in a drawing or a dictionary
+            claim.object == other.object
+            and claim.vertical in (None, other.vertical)
+            and claim.horizontal in (None, other.horizontal)
+            for other in drawn
+        )
+        if (claim.vertical is None and claim.horizontal is None) or not any(drawn_too):
+            spoken[claim] += 1
     return Reading(list((drawn | spoken).elements()), voided)
 
 
@@ -139,15 +144,3 @@ def complete(claim: Relation) -> Relation:
     if (claim.vertical is None) == (claim.horizontal is None):
         return claim
     return Relation(claim.object, claim.vertical or "same", claim.horizontal or "same")
-
-
-def _said_already(claim: Relation, drawn: Counter[Relation]) -> bool:
-    """Is the sentence only a less exact form of something in the drawing or the dictionary?"""
-    if claim.vertical is None and claim.horizontal is None:
-        return False
-    return any(
-        claim.object == other.object
-        and claim.vertical in (None, other.vertical)
-        and claim.horizontal in (None, other.horizontal)
-        for other in drawn
-    )

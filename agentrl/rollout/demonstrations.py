@@ -35,15 +35,15 @@ class _Draws(NamedTuple):
 
 
 class Demonstrator:
-    """Plays what is right, except in a share `mistakes` of the turns.
+    """Plays what is right, except in a share `mistake_rate` of the turns.
 
-    There it plays at random (`kind="random"`), or is hasty: it sees the first right action and repeats it for the whole
-    turn without looking further, or takes the shortcut that the environment names (`kind="hasty"`). Random mistakes
-    blur what is learned; hasty ones teach a habit, which practice has to break.
+    There it plays at random (`mistake_kind="random"`), or is hasty: it sees the first right action and repeats it for
+    the whole turn without looking further, or takes the shortcut that the environment names (`mistake_kind="hasty"`).
+    Random mistakes blur what is learned; hasty ones teach a habit, which practice has to break.
 
     With the `Reasoning` wrapper it writes the whole reply, and writes the truth: also a foolish turn is described as
-    what it is and does. Only in a share `misdescribed` of the turns observation and prediction tell of a place some
-    random turns away, so that practice has something to learn about seeing as well.
+    what it is and does. Only in a share `description_noise` of the turns observation and prediction tell of a place
+    some random turns away, so that practice has something to learn about seeing as well.
 
     Given a loaded model, answers carry the model's tokens, ready to be learned from. What an episode gets follows from
     this policy's seed, the episode's seed and the turn alone.
@@ -56,18 +56,18 @@ class Demonstrator:
         self,
         loaded: Any = None,
         *,
-        mistakes: float = 0.0,
-        kind: str = "random",
-        misdescribed: float = 0.0,
+        mistake_rate: float = 0.0,
+        mistake_kind: str = "random",
+        description_noise: float = 0.0,
         seed: int = 0,
     ) -> None:
-        for name, share in (("mistakes", mistakes), ("misdescribed", misdescribed)):
+        for name, share in (("mistake_rate", mistake_rate), ("description_noise", description_noise)):
             if not 0 <= finite_number(name, share) <= 1:
                 raise ConfigError(f"{name} must be between 0 and 1; got {share!r}")
-        if kind not in MISTAKES:
-            raise ConfigError(f"kind must be {' or '.join(MISTAKES)}; got {kind!r}")
-        self.loaded, self.mistakes, self.kind, self.seed = loaded, mistakes, kind, seed
-        self.misdescribed = misdescribed
+        if mistake_kind not in MISTAKES:
+            raise ConfigError(f"mistake_kind must be {' or '.join(MISTAKES)}; got {mistake_kind!r}")
+        self.loaded, self.mistake_rate, self.mistake_kind, self.seed = loaded, mistake_rate, mistake_kind, seed
+        self.description_noise = description_noise
         self._random, self._walker = (RandomPolicy(seed=mixed_seed(seed, stream)) for stream in (1, 3))
         self._streams: WeakKeyDictionary[gym.Env, tuple[Any, _Draws]] = WeakKeyDictionary()
         if loaded is not None:
@@ -85,8 +85,8 @@ class Demonstrator:
         base, text = env.unwrapped, env.get_wrapper_attr("oracle")()
         if text is None:
             text = self._random.sample(env)
-        elif self._draws(base).mistakes.random() < self.mistakes:
-            text = hasty(base, text) if self.kind == "hasty" else self._random.sample(env)
+        elif self._draws(base).mistakes.random() < self.mistake_rate:
+            text = hasty(base, text) if self.mistake_kind == "hasty" else self._random.sample(env)
         if env.has_wrapper_attr("truthful"):
             text = self._described(env, text)
         if self.loaded is None:
@@ -109,7 +109,7 @@ class Demonstrator:
         """The turn with a description of what is seen: the truth or, in a share of the turns, of another place."""
         tell = env.get_wrapper_attr("truthful")
         truth = tell(turn)
-        if not self.misdescribed or self._draws(env.unwrapped).descriptions.random() >= self.misdescribed:
+        if not self.description_noise or self._draws(env.unwrapped).descriptions.random() >= self.description_noise:
             return truth
         walks = [[self._walker.sample(env) for _ in range(DETOUR)] for _ in range(WALKS)]
         return min((tell(turn, walk) for walk in walks), key=lambda said: likeness(said, truth))

@@ -97,7 +97,7 @@ def load_player(name: str, seed: int = 0) -> Policy:
     if kind not in MISTAKES or not colon:
         return load_policy(name, seed=seed)
     try:
-        return Demonstrator(mistakes=float(share), kind=kind, seed=seed)
+        return Demonstrator(mistake_rate=float(share), mistake_kind=kind, seed=seed)
     except ValueError as error:
         raise ConfigError(f"a player with mistakes is written {kind}:0.3; got {name!r}") from error
 
@@ -169,7 +169,7 @@ def outcome_known(trajectory: Trajectory) -> bool:
     return "success" in last.info and (OUTCOME not in last.pending or asked)
 
 
-def swapped(given: Sequence[Example], share: float, rng: np.random.Generator) -> list[Example]:
+def mismatched_negatives(given: Sequence[Example], share: float, rng: np.random.Generator) -> list[Example]:
     """Failures made of successes: `share` as many, each with the instruction of another task of its kind.
 
     The page and the actions are right for some instruction, only not for this one: nothing but reading both tells. Two
@@ -197,7 +197,7 @@ def swapped(given: Sequence[Example], share: float, rng: np.random.Generator) ->
             assert isinstance(one.request.state, dict)
             state = {**one.request.state, "instruction": _instruction(other)}
             request = dataclasses.replace(one.request, id=f"{one.request.id}.{other.task}", state=state)
-            made.append(dataclasses.replace(one, request=request, success=False, task=other.task, player="swapped"))
+            made.append(dataclasses.replace(one, request=request, success=False, task=other.task, player="mismatched"))
     return made
 
 

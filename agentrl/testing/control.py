@@ -99,25 +99,9 @@ def check_vectors(subject: Subject) -> str:
         env.action_space.seed(subject.seed)
         script = [env.action_space.sample() for _ in range(min(MOMENTS, base(env).max_turns - 1))]
         expected = _played(env, subject.seed, script)
-    _check_vector(subject, script, expected)
-    return f"{len(script)} actions in a vector of 2" + _isolated(subject, script, expected)
-
-
-def _played(env: gym.Env, seed: int, script: list[np.ndarray]) -> list[Result]:
-    """A script until the episode ends."""
-    results = [start(env, seed=seed)]
-    for action in script:
-        if results[-1].over:
-            break
-        results.append(Result(action, *env.step(action)))
-    return results
-
-
-def _check_vector(subject: Subject, script: list[np.ndarray], expected: list[Result]) -> None:
     envs = gym.vector.SyncVectorEnv([lambda: subject.make(full_info=False)] * 2)
     try:
-        observation, info = envs.reset(seed=[subject.seed, subject.seed])
-        found = [(observation, info)]
+        found = [envs.reset(seed=[subject.seed, subject.seed])]
         for action in script[: len(expected) - 1]:
             observation, *_, info = envs.step(np.stack([action, action]))
             found.append((observation, info))
@@ -132,6 +116,17 @@ def _check_vector(subject: Subject, script: list[np.ndarray], expected: list[Res
             )
             for name in BRIEF_INFO:
                 require_same(bool(info[name][place]), result.info[name], f"call {number}: info[{name!r}] in a vector")
+    return f"{len(script)} actions in a vector of 2" + _isolated(subject, script, expected)
+
+
+def _played(env: gym.Env, seed: int, script: list[np.ndarray]) -> list[Result]:
+    """A script until the episode ends."""
+    results = [start(env, seed=seed)]
+    for action in script:
+        if results[-1].over:
+            break
+        results.append(Result(action, *env.step(action)))
+    return results
 
 
 def _vector_form(value: Any) -> Any:

@@ -79,7 +79,13 @@ def _check_damage(env: gym.Env, subject: Subject) -> None:
     start(env, seed=subject.seed)
     Player(env, subject.seed).play(1)
     blob = snapshot(env)
-    for what, bad in [*_damaged(blob, np.random.default_rng(subject.seed)), ("None", None), ("a str", "blob")]:
+    random = np.random.default_rng(subject.seed)
+    damaged: list[tuple[str, Any]] = [("an empty blob", b""), ("a blob with a byte added", blob + b"\0")]
+    damaged += [("random bytes", random.bytes(len(blob))), ("None", None), ("a str", "blob")]
+    for at in (int(random.integers(len(blob))) for _ in range(DAMAGED_BLOBS)):
+        flipped = blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]
+        damaged += [(f"a blob cut at byte {at}", blob[:at]), (f"a blob with a flipped bit in byte {at}", flipped)]
+    for what, bad in damaged:
         require(_refused(restore, env, bad, what), f"{what} was restored as if it were whole")
         require_same(blob, snapshot(env), f"after refusing {what} the environment is not what it was")
     own = base(env).snapshot()
@@ -103,16 +109,6 @@ def _refused(load: Any, env: gym.Env, blob: Any, what: str) -> bool:
     except Exception as error:
         raise CheckFailed(f"{what} raised {type(error).__name__} instead of SnapshotError: {error}") from error
     return False
-
-
-def _damaged(blob: bytes, random: np.random.Generator) -> Iterator[tuple[str, bytes]]:
-    yield "an empty blob", b""
-    yield "a blob with a byte added", blob + b"\0"
-    yield "random bytes", random.bytes(len(blob))
-    for _ in range(DAMAGED_BLOBS):
-        at = int(random.integers(len(blob)))
-        yield f"a blob cut at byte {at}", blob[:at]
-        yield f"a blob with a flipped bit in byte {at}", blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]
 
 
 def _forged(blob: bytes, identity: dict[str, Any]) -> Iterator[tuple[str, bytes]]:

@@ -52,7 +52,15 @@ def check_hostile(subject: Subject) -> str:
             before, action = result, hostile_action(env, random, number)
             result = _survive(env, action, number)
             if not before.over and isinstance(env.action_space, spaces.Box):
-                _check_control(env.action_space, before, result)
+                # What is no array of the space is refused: it takes a turn and moves nothing.
+                where, info, space = describe(action), result.info, env.action_space
+                require(info["turn"] == before.info["turn"] + 1, f"{where} did not take a turn")
+                if never_an_action(action, space):
+                    require(not info["valid"], f"{where} must be invalid: it is not in {space}")
+                if not info["valid"]:
+                    still = info["anchor"] == before.info["anchor"]
+                    require(still, f"{where} is invalid and moved the simulation all the same")
+                    require(info["feedback"], f"{where} is invalid, and the feedback does not say why")
             stays = not before.over or (result.over and result.terminated == before.terminated)
             require(stays, f"the step after the end ({describe(action)}) started the episode again")
     return f"{count} actions over {ended + 1} episodes"
@@ -75,17 +83,6 @@ def _survive(env: gym.Env, action: Any, number: int) -> Result:
         except UnicodeEncodeError:
             raise CheckFailed(f"{where} the observation's text cannot be encoded as UTF-8") from None
     return result
-
-
-def _check_control(space: spaces.Box, before: Result, after: Result) -> None:
-    """What is no array of the space is refused: it takes a turn and moves nothing."""
-    where, info = describe(after.action), after.info
-    require(info["turn"] == before.info["turn"] + 1, f"{where} did not take a turn")
-    if never_an_action(after.action, space):
-        require(not info["valid"], f"{where} must be invalid: it is not in {space}")
-    if not info["valid"]:
-        require(info["anchor"] == before.info["anchor"], f"{where} is invalid and moved the simulation all the same")
-        require(info["feedback"], f"{where} is invalid, and the feedback does not say why")
 
 
 def never_an_action(action: Any, space: spaces.Box) -> bool:

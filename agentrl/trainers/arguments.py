@@ -36,7 +36,7 @@ class RunArguments:
     env_kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments of every environment."""
     strategy: str = ""
-    """Ask for replies in this form (the Reasoning wrapper)."""
+    """Ask for replies in this form (the Reasoning wrapper): no_think, free_think, grounding ...; empty: any form."""
     representation: str = "natural"
     """How observations and predictions are to be written: natural, symbolic or structured."""
     format_rule: Literal["effective", "paper"] = "effective"
@@ -72,7 +72,7 @@ class RunArguments:
     """Sample from the likeliest tokens of this mass only."""
     max_new_tokens: int = 64
     """Longest reply."""
-    generation_batch: int = 256
+    generation_batch_size: int = 256
     """Prompts that are answered together."""
     engine: Literal["transformers", "vllm"] = "transformers"
     """Rollout engine: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
@@ -92,7 +92,7 @@ class RunArguments:
     weight_decay: float = 0.0
     """Of the optimiser."""
     max_grad_norm: float = 1.0
-    """Gradients are scaled down to this norm."""
+    """Gradient clipping: gradients are scaled down to this norm."""
     minibatches: int = 4
     """Optimiser steps per pass over the data of an iteration."""
     token_budget: int = 16_384
@@ -107,20 +107,20 @@ class RunArguments:
     """Where to compute: auto, cpu, cuda ..."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type of the computation; the weights that are trained are float32 in any case."""
-    working_copy: Literal["auto", "on", "off"] = "auto"
-    """Train through a copy of the weights in the type of the computation, beside float32 masters; off: through the
-    masters, rounded anew in every pass. auto: on a GPU in bfloat16, without adapters, in a run of one process."""
+    master_weights: Literal["auto", "on", "off"] = "auto"
+    """Passes read a copy of the weights in dtype, beside float32 master weights that the optimiser moves; off: they
+    read the float32 weights, by autocast. auto: on a GPU in bfloat16, without adapters, in a run of one process."""
     packing: Literal["auto", "on", "off"] = "auto"
-    """With a working copy: read rows one after the other in one sequence, without padding. auto: on a GPU."""
+    """With master_weights: pack rows into one sequence, without padding. auto: on a GPU."""
     compile: Literal["auto", "on", "off"] = "auto"
-    """With a working copy: compile the model's layers (half a minute at the start). auto: on a GPU, in runs
-    of 20 iterations or more."""
+    """With master_weights: compile the model's layers by torch.compile (half a minute at the start). auto: on a
+    GPU, in runs of 20 iterations or more."""
     float32_head: bool = False
     """With dtype=bfloat16: compute the output layer in float32, so that generation and training agree better."""
     threads: int = 0
     """CPU threads of the computation; 0: torch's own choice."""
-    peer_timeout: float = 1800.0
-    """With several processes: seconds to wait for the others before giving up."""
+    ddp_timeout: float = 1800.0
+    """With several processes: seconds to wait for the others before giving up (the timeout of torch.distributed)."""
 
     eval_every: int = 0
     """Measure held-out success every N iterations (and at the end); 0: never."""
@@ -134,8 +134,8 @@ class RunArguments:
     """Measure at the training temperature, with the likeliest tokens, or both."""
     save_every: int = 10
     """Write a checkpoint every N iterations (and at the end)."""
-    keep: int = 2
-    """Checkpoints to keep."""
+    save_total_limit: int = 2
+    """Checkpoints to keep; older ones are removed."""
     save_trajectories: int = 16
     """Trajectories to keep of each iteration; -1: all."""
     trackers: tuple[str, ...] = ()
@@ -144,11 +144,11 @@ class RunArguments:
     """Write report.html at the end."""
 
     def __post_init__(self) -> None:
-        _whole(self, 1, "iterations num_envs max_new_tokens generation_batch minibatches token_budget")
-        _whole(self, 1, "eval_episodes save_every keep")
+        _whole(self, 1, "iterations num_envs max_new_tokens generation_batch_size minibatches token_budget")
+        _whole(self, 1, "eval_episodes save_every save_total_limit")
         _whole(self, 0, "seed history warmup lora_rank threads eval_every")
         _whole(self, -1, "save_trajectories")
-        _positive(self, "lr embedding_lr max_grad_norm peer_timeout")
+        _positive(self, "lr embedding_lr max_grad_norm ddp_timeout")
         _not_negative(self, "weight_decay env_timeout lora_alpha")
         self._check_types()
         self.deferred_judge()  # reads the environments, too
@@ -258,8 +258,8 @@ class PolicyArguments(RunArguments):
     """Weight of the KL divergence from the first policy; 0: no reference model."""
     kl_in: Literal["reward", "loss"] = "reward"
     """Subtract the KL from the rewards, or add it to the loss."""
-    kl_kind: Literal["k1", "k2", "k3"] = "k1"
-    """How it is estimated; in the loss choose k2 or k3."""
+    kl_estimator: Literal["k1", "k2", "k3"] = "k1"
+    """Estimator of the KL (Schulman's names); in the loss choose k2 or k3."""
     entropy_coef: float = 0.0
     """Weight of an entropy bonus."""
     reward_scale: float = 1.0
@@ -272,7 +272,7 @@ class PolicyArguments(RunArguments):
     vLLM, else none): clip around the policy at the beginning of the update and weigh tokens by how much
     likelier they are under it than when they were sampled; above max_weight they are dropped, or weighed by that."""
     max_weight: float = 2.0
-    """Of the correction."""
+    """The largest importance weight of the correction."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -295,8 +295,8 @@ class CriticArguments(PolicyArguments):
     """Learning rate of the critic."""
     critic_head_lr: float = 0.0
     """Learning rate of the critic's output layer; 0: as the rest of it."""
-    critic_start: Literal["mean", "zero"] = "mean"
-    """What the critic says before it has learned anything: the mean return of the first batch, or 0."""
+    critic_init: Literal["mean", "zero"] = "mean"
+    """The critic's first values: the mean return of the first batch, or 0."""
     critic_coef: float = 1.0
     """Weight of the critic's loss."""
     critic_clip: float = 0.0
@@ -305,12 +305,13 @@ class CriticArguments(PolicyArguments):
     """Iterations in which only the critic learns."""
     critic_epochs: int = 0
     """Further passes over the data of an iteration in which only the critic learns."""
-    critic_ceiling_every: int = 0
-    """Measure every N iterations (and in the last) how much of the returns any critic could explain; 0: never."""
-    critic_ceiling_states: int = 64
-    """Visited states from which the policy plays on for that."""
-    critic_ceiling_replays: int = 8
-    """How often it plays on from each."""
+    mc_rollout_every: int = 0
+    """Measure every N iterations (and in the last), by Monte Carlo rollouts from visited states, the explained variance
+    that the best possible critic would have; 0: never."""
+    mc_rollout_states: int = 64
+    """Visited states from which they start."""
+    mc_rollouts_per_state: int = 8
+    """Rollouts from each state."""
     bootstrap_truncated: bool = False
     """Also bootstrap after limits that are part of the task."""
     whiten_advantages: bool = True
@@ -318,8 +319,8 @@ class CriticArguments(PolicyArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _whole(self, 0, "critic_warmup critic_epochs critic_ceiling_every")
-        _whole(self, 2, "critic_ceiling_states critic_ceiling_replays")
+        _whole(self, 0, "critic_warmup critic_epochs mc_rollout_every")
+        _whole(self, 2, "mc_rollout_states mc_rollouts_per_state")
         _positive(self, "critic_lr")
         _not_negative(self, "critic_coef critic_clip critic_head_lr")
 
@@ -332,18 +333,18 @@ class GroupArguments(PolicyArguments):
     """Play every task N times within an iteration."""
     kl_in: Literal["reward", "loss"] = "loss"
     """Subtract the KL from the rewards, or add it to the loss."""
-    kl_kind: Literal["k1", "k2", "k3"] = "k3"
-    """How it is estimated."""
-    extra_rounds: int = 0
-    """Dynamic sampling: groups of zero variance teach nothing; play other tasks in their place, in at most N further
-    rounds of an iteration. 0: keep them."""
+    kl_estimator: Literal["k1", "k2", "k3"] = "k3"
+    """Estimator of the KL (Schulman's names)."""
+    dynamic_sampling_rounds: int = 0
+    """Dynamic sampling (DAPO): groups of zero variance teach nothing; replace them by groups of other tasks, in at most
+    N further rounds of an iteration. 0: keep them."""
     zero_variance_by: Literal["outcome", "reward"] = "outcome"
     """Zero variance have groups with one outcome (all succeed, all fail; or where the task is graded, equal grades), or
     groups of equal reward, in which a price per move or a reward for form may make the difference."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _whole(self, 0, "extra_rounds")
+        _whole(self, 0, "dynamic_sampling_rounds")
         check_group_size(self.group_size)
 
 

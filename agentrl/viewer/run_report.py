@@ -56,7 +56,7 @@ LOSSES = {
     "value_mean": "mean value of the critic",
     "return_mean": "mean return",
     "singleton_groups": "share of groups with one episode left",
-    "extra_rounds": "extra rounds of episodes",
+    "dynamic_sampling_rounds": "further rounds of dynamic sampling",
     "missing_groups": "share of groups not found",
     "value_accuracy": "share of values on the right side of 0.5",
     "advantage_mean": "mean advantage of an action",
@@ -82,7 +82,7 @@ WARNINGS = {
     "no_signal": "Nothing to learn from (no_signal)",
     "kl_blowup": "The policy moves too far (kl_blowup)",
     "invalid_actions": "Many invalid turns (invalid_actions)",
-    "ceiling": "The critic's ceiling was not measured (ceiling)",
+    "mc_rollouts": "The ceiling of the explained variance was not measured (mc_rollouts)",
     "prompts": "Other prompts than the model was trained with (prompts)",
 }
 

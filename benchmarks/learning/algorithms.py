@@ -34,7 +34,7 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "StepPO": ("steppo", {}),
     "GRPO": ("grpo", {**GROUP, "loss_mean": "sequence"}),
     "Dr. GRPO": ("grpo", {**GROUP, "baseline": "dr_grpo", "loss_mean": "constant"}),
-    "DAPO": ("grpo", {**GROUP, "clip_high": 0.28, "extra_rounds": 2, "overlong": "filter"}),
+    "DAPO": ("grpo", {**GROUP, "clip_high": 0.28, "dynamic_sampling_rounds": 2, "overlong": "filter"}),
     "RLOO": ("rloo", GROUP),
     "Reinforce++": ("reinforce_pp", NO_CRITIC),
     "Reinforce++ baseline": ("reinforce_pp", {**GROUP, "baseline": True}),
@@ -53,7 +53,7 @@ REAL: dict[str, Any] = {
     "env_kwargs": json.dumps({"max_turns": 3, "max_actions_per_turn": 3}),
     "max_new_tokens": 12,
     "num_envs": 1024,
-    "generation_batch": 1024,
+    "generation_batch_size": 1024,
     "token_budget": 65_536,
 }
 
@@ -90,7 +90,7 @@ def long_tasks(name: str, env: str, budget: str) -> Experiment:
     task = LONG_TASKS["lake" if env == LAKE else "boxes"]
     # Random mistakes blur single steps, which is what credit for steps should sharpen; 3,000 episodes from a hasty
     # start moved no algorithm.
-    more: dict[str, Any] = {"env_kwargs": json.dumps(task), "imitation": {"mistake": "random"}}
+    more: dict[str, Any] = {"env_kwargs": json.dumps(task), "imitation": {"mistake_kind": "random"}}
     conditions = {label: chain(env, label, budget, **more) for label in LONG}
     claims = tuple(
         Claim(higher, lower, source)
@@ -115,7 +115,7 @@ def deviation(name: str, env: str, budget: str) -> Experiment:
 
 def states(name: str, env: str, budget: str) -> Experiment:
     """The question of `deviation` again, with steps compared that began in the same state."""
-    by_state = {"anchors": "state", "even_by": "outcome"}
+    by_state = {"anchors": "state", "zero_variance_by": "outcome"}
     conditions = {
         "GiGPO by state, mean and deviation": chain(env, "GiGPO", budget, by_state),
         "GiGPO by state, mean": chain(env, "GiGPO", budget, {**by_state, "normalise": "mean"}),

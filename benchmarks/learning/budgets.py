@@ -17,7 +17,7 @@ class Budget:
     """What a cell may spend."""
 
     imitation_steps: int  # optimiser steps on 128 rows
-    mistakes: float  # share of the demonstrated turns that are hasty: imitation alone must leave room above it
+    mistake_rate: float  # share of the demonstrated turns that are hasty: imitation alone must leave room above it
     iterations: int
     episodes: int  # of an iteration
     evaluations: int = 4  # besides the one before the first iteration
@@ -28,23 +28,23 @@ class Budget:
 
 # Replies that reason cost three to five times the tokens: fewer episodes, and fewer evaluations.
 BUDGETS = {
-    "frozenlake": Budget(imitation_steps=500, mistakes=0.5, iterations=40, episodes=384),
-    "sokoban": Budget(imitation_steps=600, mistakes=0.4, iterations=40, episodes=384),
-    "frozenlake-reasoning": Budget(500, mistakes=0.5, iterations=30, episodes=256, evaluations=2),
-    "sokoban-reasoning": Budget(600, mistakes=0.4, iterations=30, episodes=256, evaluations=2),
-    "frozenlake-visual": Budget(imitation_steps=600, mistakes=0.4, iterations=40, episodes=256),
-    "sokoban-visual": Budget(imitation_steps=600, mistakes=0.4, iterations=40, episodes=256),
+    "frozenlake": Budget(imitation_steps=500, mistake_rate=0.5, iterations=40, episodes=384),
+    "sokoban": Budget(imitation_steps=600, mistake_rate=0.4, iterations=40, episodes=384),
+    "frozenlake-reasoning": Budget(500, mistake_rate=0.5, iterations=30, episodes=256, evaluations=2),
+    "sokoban-reasoning": Budget(600, mistake_rate=0.4, iterations=30, episodes=256, evaluations=2),
+    "frozenlake-visual": Budget(imitation_steps=600, mistake_rate=0.4, iterations=40, episodes=256),
+    "sokoban-visual": Budget(imitation_steps=600, mistake_rate=0.4, iterations=40, episodes=256),
     # Boards of more tiles and episodes of up to ten turns: twice the time of the others.
-    "frozenlake-long": Budget(1200, mistakes=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
-    "sokoban-long": Budget(1000, mistakes=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
+    "frozenlake-long": Budget(1200, mistake_rate=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
+    "sokoban-long": Budget(1000, mistake_rate=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
     # For SmolLM2 on a GPU. A page of the shop has 500 tokens, an episode four to five turns.
     "webshop": Budget(200, 0.5, iterations=12, episodes=192, evaluations=1, imitation_lr=2e-4, lr=2e-5),
     "smollm2": Budget(300, 0.5, iterations=24, episodes=1024, evaluations=3, imitation_lr=2e-4, lr=2e-5),
     # One move a turn with full reasoning: six turns of sixty tokens. A run takes about seven minutes; the start is
     # measured once, by imitation, and not again by each run.
-    "one-move": Budget(1000, mistakes=0.25, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
+    "one-move": Budget(1000, mistake_rate=0.25, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
     # So little imitation that nearly no episode succeeds: what pays then is the form of the reply.
-    "farming": Budget(imitation_steps=60, mistakes=0.5, iterations=60, episodes=256, evaluations=4),
+    "farming": Budget(imitation_steps=60, mistake_rate=0.5, iterations=60, episodes=256, evaluations=4),
 }
 
 # The tokens of the longest truthful reply (with some to spare); one that is cut cannot keep to its form.
@@ -58,7 +58,7 @@ COMMON: dict[str, Any] = {
     "num_envs": 256,
     "token_budget": 16384,
     "save_every": 10,
-    "keep": 1,
+    "save_total_limit": 1,
     "report": False,
 }
 IMITATION: dict[str, Any] = {
@@ -66,7 +66,7 @@ IMITATION: dict[str, Any] = {
     "batch_size": 128,
     "demonstrations": 12000,
     "optimiser": "muon",
-    "mistake": "hasty",
+    "mistake_kind": "hasty",
     "schedule": "linear",
     "warmup": 30,
     "eval_every": 1000,  # at the beginning and at the end
@@ -92,7 +92,7 @@ def imitation_options(budget: Budget) -> dict[str, Any]:
         **IMITATION,
         "iterations": max(1, budget.imitation_steps // steps),
         "steps_per_iteration": min(steps, budget.imitation_steps),
-        "mistakes": budget.mistakes,
+        "mistake_rate": budget.mistake_rate,
         "lr": budget.imitation_lr,
     }
 

@@ -1,7 +1,7 @@
 """What a condition's options mean: an experiment names the few that it is about, the rest is as it was when recorded.
 
-Results are recorded with their options in the spelling of that time, which stays, so that a table can be made from old
-and new runs alike.
+Results are recorded with their options in the spelling of that time, which stays in their files; `SPELLED` has today's
+names, by which old and new runs stand in one table.
 """
 
 from __future__ import annotations
@@ -19,10 +19,21 @@ RECORDED_WITH: dict[str, dict[str, Any]] = {
 for _name in ("grpo", "rloo", "gspo", "gigpo"):
     RECORDED_WITH[_name]["zero_variance_by"] = "reward"
 for _name in ("ppo", "steppo"):
-    RECORDED_WITH[_name]["critic_start"] = "zero"
+    RECORDED_WITH[_name]["critic_init"] = "zero"
 RECORDED_WITH["gspo"] |= {"clip_low": 3e-4, "clip_high": 4e-4}
 RECORDED_WITH["gigpo"]["anchors"] = "observation"
-SPELLED = {"even_by": "zero_variance_by"}  # recorded -> today's name
+SPELLED = {  # recorded -> today's name
+    "critic_start": "critic_init",
+    "even_by": "zero_variance_by",
+    "extra_rounds": "dynamic_sampling_rounds",
+    "generation_batch": "generation_batch_size",
+    "keep": "save_total_limit",
+    "kl_kind": "kl_estimator",
+    "misdescribed": "description_noise",
+    "mistake": "mistake_kind",
+    "mistakes": "mistake_rate",
+    "renamed": "word_substitution",
+}
 AS_TEXT = ("env_kwargs", "wrap", "engine_options", "judge", "generator", "orm")  # recorded as JSON text
 
 

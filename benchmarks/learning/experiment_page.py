@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from agentrl.rollout.statistics import mean
 from benchmarks.learning.compare import (
@@ -18,6 +19,7 @@ from benchmarks.learning.compare import (
     what,
     without_new_tasks,
 )
+from benchmarks.learning.conditions import SPELLED
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.figures import figures
 from benchmarks.learning.provenance import NOTES
@@ -189,7 +191,10 @@ def new_tasks_table(cells: Sequence[Results]) -> str:
 def settings_table(cells: Sequence[Results]) -> str:
     """What the labels do not have in common."""
     last = {cell["label"]: cell["stages"][-1] for cell in cells}
-    settings = {label: {"algorithm": stage["algorithm"], **stage["options"]} for label, stage in last.items()}
+    settings: dict[str, dict[str, Any]] = {}
+    for label, stage in last.items():
+        options = {SPELLED.get(name, name): value for name, value in stage["options"].items()}
+        settings[label] = {"algorithm": stage["algorithm"], **options}
     names = sorted({name for options in settings.values() for name in options})
     differing = [name for name in names if len({str(options.get(name)) for options in settings.values()}) > 1]
     if not differing:

@@ -30,7 +30,7 @@ TASK: dict[str, Any] = {
     "history": 0,
     "format_rule": "effective",
 }
-IMITATION: dict[str, Any] = {"mistake": "random", "demonstrations": 4000, "batch_size": 64, "eval_episodes": 200}
+IMITATION: dict[str, Any] = {"mistake_kind": "random", "demonstrations": 4000, "batch_size": 64, "eval_episodes": 200}
 IMITATION |= {"eval_at_start": False}
 # Options that records of earlier experiments do not name are read as they were meant then, so all are named here.
 LEARNING: dict[str, Any] = {
@@ -44,11 +44,17 @@ LEARNING: dict[str, Any] = {
 }
 CRITIC: dict[str, Any] = {
     "critic": "shared",
-    "critic_start": "mean",
+    "critic_init": "mean",
     "critic_head_lr": 1e-2,
     "critic_epochs": 1,
 }
-GROUP: dict[str, Any] = {"lr": GENTLE, "group_size": 8, "even_by": "outcome", "loss_mean": "token", **NO_CRITIC}
+GROUP: dict[str, Any] = {
+    "lr": GENTLE,
+    "group_size": 8,
+    "zero_variance_by": "outcome",
+    "loss_mean": "token",
+    **NO_CRITIC,
+}
 ESTIMATORS: dict[str, dict[str, Any]] = {
     "token PPO": {"variant": "masked", "reward_at": "turn", "gamma": 1.0, "lam": LAMBDA},
     "turn PPO": {"variant": "turn", "form": "paper", "turn_lam": LAMBDA},
@@ -106,7 +112,7 @@ def gigpo() -> Experiment:
 
 def full() -> Experiment:
     """Does a reward for true descriptions help a policy that describes wrongly?"""
-    wrong = {"misdescribed": 0.5}
+    wrong = {"description_noise": 0.5}
     token, both = ({**CRITIC, "lr": GENTLE, **ESTIMATORS[label]} for label in ("token PPO", "bi-level PPO"))
     at_end = {**token, "reward_at": "end"}  # VAGEN-Base pays the whole reward at the end
     conditions = {

@@ -157,7 +157,7 @@ def differences(first: Condition, second: Condition) -> list[str]:
     mine, yours = (with_defaults(one, other) for one, other in ((first, second), (second, first)))
     ignored = ESTIMATOR | CRITIC | {"output", "resume", "seed"}
     if not (first.arguments.kl_coef or second.arguments.kl_coef):
-        ignored |= {"kl_in", "kl_kind"}
+        ignored |= {"kl_in", "kl_estimator"}
     found = [name for name in mine if name not in ignored and mine[name] != yours.get(name, mine[name])]
     return found + (["unit of the ratio"] if first.unit != second.unit else [])
 
@@ -189,7 +189,7 @@ def rollouts(arguments: PolicyArguments) -> tuple[list[Trajectory], list[Traject
         temperature=arguments.temperature,
         top_p=arguments.top_p,
         max_new_tokens=arguments.max_new_tokens,
-        batch_size=arguments.generation_batch,
+        batch_size=arguments.generation_batch_size,
     )
     style = {"prompt_style": arguments.prompt_style, "history": arguments.history}
     judge = arguments.deferred_judge()

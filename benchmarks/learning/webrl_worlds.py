@@ -42,8 +42,8 @@ LAKES = World(
     task={"prompt_style": "step", "history": 0, "max_new_tokens": 8, "eval_episodes": 400},
     imitation={
         "demonstrations": 4000,
-        "mistakes": 0.5,
-        "mistake": "hasty",
+        "mistake_rate": 0.5,
+        "mistake_kind": "hasty",
         "iterations": 5,
         "steps_per_iteration": 100,
         "batch_size": 64,
@@ -80,7 +80,7 @@ MAPS = World(
     },
     imitation={
         "demonstrations": 616,  # all training tasks
-        "renamed": 0.9,
+        "word_substitution": 0.9,
         "iterations": 14,
         "steps_per_iteration": 50,
         "batch_size": 32,
@@ -95,7 +95,7 @@ MAPS = World(
 # Its beta is the best of `webrl-beta-hasty-web`.
 HASTY = replace(
     MAPS,
-    imitation={**MAPS.imitation, "mistakes": 0.3, "mistake": "hasty"},
+    imitation={**MAPS.imitation, "mistake_rate": 0.3, "mistake_kind": "hasty"},
     beta=0.1,
     start="after hasty demonstrations",
 )
@@ -111,7 +111,7 @@ REAL = World(
         "history": 10,  # all past actions, and only the newest page
         "max_new_tokens": 48,
         "num_envs": 96,
-        "generation_batch": 192,
+        "generation_batch_size": 192,
         "token_budget": 16384,  # room for four runs on one GPU
         "eval_episodes": 300,
     },

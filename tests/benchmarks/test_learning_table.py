@@ -38,7 +38,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         free = {"max_new_tokens", "iterations", "episodes", "eval_every"}  # the better start belongs to another budget
     if name.startswith(("algorithms", "long", "smollm2")):
         # Options of one algorithm alone; episodes, rates, model, environment and start are shared.
-        free |= {"group_size", "loss_mean", "baseline", "clip_high", "extra_rounds", "overlong"}
+        free |= {"group_size", "loss_mean", "baseline", "clip_high", "dynamic_sampling_rounds", "overlong"}
         free |= {"critic", "critic_lr", "critic_coef"}
     if name == "one-move-estimators":
         free |= {"lam", "turn_lam"}  # each where the estimator has it
@@ -47,7 +47,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
     if name == "one-move-gigpo":
         free |= {"anchors", "normalise", "loss_mean"}
     if name.startswith("gigpo"):
-        free = {"normalise", "loss_mean", "anchors", "even_by"}
+        free = {"normalise", "loss_mean", "anchors", "zero_variance_by"}
     if name == "vlm":
         return
     if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase
@@ -137,7 +137,9 @@ def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
 
 def test_everything_that_is_demonstrated_in_the_shop_fits_into_a_reply():
     options = EXPERIMENTS["steppo-webshop"].cells[0].stages[0].options
-    teacher = Demonstrator(load_model(options["model"], "cpu", "float32"), mistakes=options["mistakes"], kind="hasty")
+    teacher = Demonstrator(
+        load_model(options["model"], "cpu", "float32"), mistake_rate=options["mistake_rate"], mistake_kind="hasty"
+    )
     spec = EnvSpec(options["env"][0], {"catalogue_size": 1_000})
     collector = Collector([spec], teacher, num_envs=8, prompt_style="step", history=options["history"])
     played = collector.collect([Start(seed) for seed in range(40)]).trajectories
@@ -154,7 +156,7 @@ FORMS = [(strategy, "natural") for strategy in STRATEGIES] + [(BOTH, "symbolic")
 
 @pytest.mark.parametrize("env", [LAKE, SOKOBAN])
 def test_every_truthful_reply_fits_into_the_tokens_it_may_have(env):
-    teacher = Demonstrator(load_model("tiny-text", "cpu", "float32"), mistakes=0.5)
+    teacher = Demonstrator(load_model("tiny-text", "cpu", "float32"), mistake_rate=0.5)
     for strategy, representation in FORMS:
         form = {"wrapper": "Reasoning", "strategy": strategy, "representation": representation}
         collector = Collector([EnvSpec(env, {}, (form,))], teacher, num_envs=8)

@@ -168,7 +168,7 @@ def test_the_recipe_of_the_demo_measures_at_least_500_unseen_levels_in_both_mode
         arguments = planned.arguments
         assert arguments.eval_episodes >= 500 and arguments.eval_split == "test" and arguments.temperature == 1.0
         assert set(arguments.eval_modes) == {"sampled", "greedy"} and arguments.seed == 3
-    assert plan.runs[0].arguments.mistakes > 0 and load_recipe("frozenlake-demo").summary
+    assert plan.runs[0].arguments.mistake_rate > 0 and load_recipe("frozenlake-demo").summary
 
 
 def test_nobodys_folder_is_overwritten(tmp_path):

@@ -89,8 +89,8 @@ def test_options_are_typed_and_reach_the_dataclass():
 
 
 def test_underscores_and_equal_signs_are_understood():
-    arguments = plan("sft", "--batch_size=4", "--mistakes=0.5").runs[0].arguments
-    assert (arguments.batch_size, arguments.mistakes) == (4, 0.5)
+    arguments = plan("sft", "--batch_size=4", "--mistake-rate=0.5").runs[0].arguments
+    assert (arguments.batch_size, arguments.mistake_rate) == (4, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_underscores_and_equal_signs_are_understood():
         (("ppo", "--lr", "-1"), "lr must be above 0"),
         (("ppo", "--lr", "nan"), "lr must be a finite number"),
         (("ppo", "--episodes", "0"), "episodes must be a whole number"),
-        (("sft", "--mistakes", "2"), "mistakes must lie between 0 and 1"),
+        (("sft", "--mistake-rate", "2"), "mistake_rate must lie between 0 and 1"),
         (("ppo", "--judge", "rule"), "judge needs strategy"),
         (("ppo", "--env-kwargs", "{"), "env_kwargs must be JSON"),
         (("--recipe", "frozenlake-demo", "--iteratons", "3"), 'Did you mean "--iterations"?'),

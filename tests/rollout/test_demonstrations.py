@@ -38,12 +38,12 @@ def test_without_mistakes_everything_is_solved() -> None:
 
 
 def test_with_mistakes_only_fewer_are_solved_and_the_share_lies_between() -> None:
-    solved = [sum(one.success for one in demonstrated(Demonstrator(mistakes=m), count=60)) for m in (0.0, 0.5, 1.0)]
+    solved = [sum(one.success for one in demonstrated(Demonstrator(mistake_rate=m), count=60)) for m in (0.0, 0.5, 1.0)]
     assert solved[0] == 60 > solved[1] > solved[2]
 
 
 def test_replies_carry_the_models_tokens_and_end_the_turn(engine) -> None:
-    for episode in demonstrated(Demonstrator(engine, mistakes=0.3), THINKING, count=4):
+    for episode in demonstrated(Demonstrator(engine, mistake_rate=0.3), THINKING, count=4):
         for step in episode.steps:
             assert step.response_ids is not None and step.prompt_ids is not None
             *said, last = step.response_ids
@@ -58,7 +58,7 @@ def test_replies_carry_the_models_tokens_and_end_the_turn(engine) -> None:
 
 
 def test_also_a_foolish_turn_is_described_as_what_it_is() -> None:
-    for episode in demonstrated(Demonstrator(mistakes=1.0), JUDGED, count=6):
+    for episode in demonstrated(Demonstrator(mistake_rate=1.0), JUDGED, count=6):
         for step in episode.steps:
             assert step.info["format"] is True and step.info["valid"] is True
             assert {term: verdict["score"] for term, verdict in step.info["verdicts"].items()} == {
@@ -71,11 +71,11 @@ def played(episodes: list[Trajectory]) -> list[list[list[str]]]:
     return [[step.info["actions"] for step in one.steps] for one in episodes]
 
 
-@pytest.mark.parametrize("misdescribed", [0.0, 0.5])
-def test_what_is_said_does_not_change_what_is_played(misdescribed) -> None:
+@pytest.mark.parametrize("description_noise", [0.0, 0.5])
+def test_what_is_said_does_not_change_what_is_played(description_noise) -> None:
     """Describing a turn looks ahead in a copy, which must not restart the episode's random numbers."""
-    teacher = Demonstrator(mistakes=0.5, misdescribed=misdescribed)
-    assert played(demonstrated(teacher, THINKING)) == played(demonstrated(Demonstrator(mistakes=0.5)))
+    teacher = Demonstrator(mistake_rate=0.5, description_noise=description_noise)
+    assert played(demonstrated(teacher, THINKING)) == played(demonstrated(Demonstrator(mistake_rate=0.5)))
 
 
 def scores_of(episodes: list[Trajectory], term: str) -> list[float]:
@@ -85,7 +85,7 @@ def scores_of(episodes: list[Trajectory], term: str) -> list[float]:
 def test_descriptions_are_wrong_in_the_asked_share_and_the_play_is_as_before() -> None:
     truthful = demonstrated(Demonstrator(), JUDGED, count=30)
     for share, least, most in ((1.0, 0.97, 1.0), (0.5, 0.3, 0.7)):
-        found = demonstrated(Demonstrator(misdescribed=share), JUDGED, count=30)
+        found = demonstrated(Demonstrator(description_noise=share), JUDGED, count=30)
         assert [one.success for one in found] == [one.success for one in truthful]
         assert all(step.info["format"] is True and step.info["valid"] for one in found for step in one.steps)
         said, truth = ([step.action for one in many for step in one.steps] for many in (found, truthful))
@@ -95,35 +95,35 @@ def test_descriptions_are_wrong_in_the_asked_share_and_the_play_is_as_before() -
 
 
 def test_wrong_descriptions_depend_on_the_episode_alone_and_need_a_form_to_stand_in() -> None:
-    together = demonstrated(Demonstrator(misdescribed=0.5), THINKING, count=6, num_envs=6)
-    apart = demonstrated(Demonstrator(misdescribed=0.5), THINKING, count=6, num_envs=1)
+    together = demonstrated(Demonstrator(description_noise=0.5), THINKING, count=6, num_envs=6)
+    apart = demonstrated(Demonstrator(description_noise=0.5), THINKING, count=6, num_envs=1)
     assert [one.to_json() for one in together] == [one.to_json() for one in apart]
-    plain = [[step.action for step in one.steps] for one in demonstrated(Demonstrator(misdescribed=1.0))]
+    plain = [[step.action for step in one.steps] for one in demonstrated(Demonstrator(description_noise=1.0))]
     assert plain == [[step.action for step in one.steps] for one in demonstrated(Demonstrator())]
 
 
 def test_an_episode_depends_on_its_seed_alone_not_on_its_neighbours() -> None:
-    together = demonstrated(Demonstrator(mistakes=0.5, seed=1), count=9, num_envs=9)
-    apart = demonstrated(Demonstrator(mistakes=0.5, seed=1), count=9, num_envs=2)
+    together = demonstrated(Demonstrator(mistake_rate=0.5, seed=1), count=9, num_envs=9)
+    apart = demonstrated(Demonstrator(mistake_rate=0.5, seed=1), count=9, num_envs=2)
     assert [one.to_json() for one in together] == [one.to_json() for one in apart]
-    other = demonstrated(Demonstrator(mistakes=0.5, seed=2), count=9)
+    other = demonstrated(Demonstrator(mistake_rate=0.5, seed=2), count=9)
     assert [[s.action for s in one.steps] for one in together] != [[s.action for s in one.steps] for one in other]
 
 
 def test_mistakes_of_a_smaller_share_are_mistakes_of_a_larger_one() -> None:
     """The rng draws in any case, so that more mistakes change only what they must."""
-    right = demonstrated(Demonstrator(mistakes=0.0), count=20)
-    few = demonstrated(Demonstrator(mistakes=0.2), count=20)
+    right = demonstrated(Demonstrator(mistake_rate=0.0), count=20)
+    few = demonstrated(Demonstrator(mistake_rate=0.2), count=20)
     same = [a.steps[0].action == b.steps[0].action for a, b in zip(right, few, strict=True)]
     assert 10 <= sum(same) < 20
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", True])
 def test_a_share_that_is_none_is_refused(share) -> None:
-    with pytest.raises(ConfigError, match="mistakes"):
-        Demonstrator(mistakes=share)
-    with pytest.raises(ConfigError, match="misdescribed"):
-        Demonstrator(misdescribed=share)
+    with pytest.raises(ConfigError, match="mistake_rate"):
+        Demonstrator(mistake_rate=share)
+    with pytest.raises(ConfigError, match="description_noise"):
+        Demonstrator(description_noise=share)
 
 
 def test_environments_must_be_shown(engine) -> None:
@@ -153,6 +153,6 @@ def test_a_tokenizer_without_an_end_is_refused(engine) -> None:
 
 
 def test_demonstrations_are_plain_records() -> None:
-    episode = demonstrated(Demonstrator(mistakes=0.5), count=1)[0]
+    episode = demonstrated(Demonstrator(mistake_rate=0.5), count=1)[0]
     assert Trajectory.from_json(json.loads(json.dumps(episode.to_json()))) == episode
     assert episode.policy == "demonstrator"

@@ -24,6 +24,6 @@ def played(isolate: bool, **teacher: Any) -> list[list[str]]:
 
 @pytest.mark.parametrize("kind", ["random", "hasty"])
 def test_demonstrations_of_isolated_environments_are_the_same(kind) -> None:
-    here = played(False, mistakes=0.5, kind=kind)
-    assert played(True, mistakes=0.5, kind=kind) == here
+    here = played(False, mistake_rate=0.5, mistake_kind=kind)
+    assert played(True, mistake_rate=0.5, mistake_kind=kind) == here
     assert all("<observation>" in turn for episode in here for turn in episode)

@@ -36,5 +36,5 @@ def undecided(nano: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("imitation") / "run"
     many = {"turns": 3}
 
-    args = toys.sft(nano, output, mistakes=1.0, iterations=6, demonstrations=64, env_kwargs=many, save_every=6)
+    args = toys.sft(nano, output, mistake_rate=1.0, iterations=6, demonstrations=64, env_kwargs=many, save_every=6)
     return sft.train(args) / "checkpoints" / "step_6" / "policy"

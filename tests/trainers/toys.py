@@ -137,7 +137,7 @@ def sft(model: Any, output: Any, **options: Any) -> SFT:
         "model": str(model),
         "output": str(output),
         "demonstrations": 32,
-        "mistakes": 0.5,
+        "mistake_rate": 0.5,
         "iterations": 2,
         "steps_per_iteration": 10,
         "batch_size": 16,

@@ -218,11 +218,19 @@ class Chunker(NounReader):
                 run.absolute = not run.grounds
                 break
             if kinds[i] in _CONNECTORS:
-                ahead = self._continues(i, run.opening)
                 run.listed = kinds[i] == "comma"
-                run.either |= ahead is not None and "or" in (kinds[i], kinds[i + 1])
-                i = i if ahead is None else ahead
-                ahead = None if ahead is None else self._atom_ahead(i)
+                j = i + 1
+                while kinds[j] in ("and", "comma", "or", "then", "filler", "now"):
+                    j += 1
+                end = j
+                while kinds[end] in INSIDE_PLACE:
+                    end += 1
+                # What follows is another direction, unless an inverted clause begins with it.
+                inverted = kinds[end] in ("is", "there", "will", "see", "found", "has") and not run.opening
+                ahead = None if inverted else self._atom_ahead(j)
+                if ahead is not None:
+                    run.either |= "or" in (kinds[i], kinds[i + 1])
+                    i = j
             else:
                 ahead = self._atom_ahead(i) if kinds[i] in INSIDE_PLACE else None
         absolute = run.absolute and not run.grounds
@@ -268,20 +276,6 @@ class Chunker(NounReader):
             elif kind not in _TRAILERS and not (kind == "of" and kinds[i + 1] in _CONNECTORS):
                 return i
             i += 1
-
-    def _continues(self, i: int, opening: bool) -> int | None:
-        """Does another direction follow a conjunction, and not the beginning of an inverted clause?"""
-        kinds = self.kinds
-        j = i + 1
-        while kinds[j] in ("and", "comma", "or", "then", "filler", "now"):
-            j += 1
-        if self._atom_ahead(j) is None:
-            return None
-        end = j
-        while kinds[end] in INSIDE_PLACE:
-            end += 1
-        inverted = kinds[end] in ("is", "there", "will", "see", "found", "has") and not opening
-        return None if inverted else j
 
     def _landmark(self, i: int, style: str) -> Nouns | None:
         """What a direction is measured from; no mention when it is the grid itself."""

@@ -30,6 +30,7 @@ _BASE_FORMS = frozenset(
 _CONDITIONS = frozenset(("if", "unless", "suppose", "supposing", "assuming", "whether", "in_case", "provided"))
 _INVERTERS = frozenset(("there", "is", "found", "will", "has", "see"))
 _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", "not", "colon", "see", "found", "spot"))
+_AFTER_A_SUBJECT = (_VERBAL | {"place"}) - {"see", "has"}
 _IDLE = frozenset(("and", "or", "only", "blocks", "respectively"))  # they matter only to what stands beside them
 _VERBS = frozenset(("is", "colon", "be", "will", "would", "has", "with", "see", "surrounded", "move", "there", "which"))
 
@@ -306,16 +307,12 @@ class ClauseReader:
 
     # ------------------------------------------------------------------ places
 
-    def _inverts(self) -> bool:
-        """Does this place open a clause of its own, as in "... and to the left is the box"?"""
-        if self.subject is None or self.before not in JOINTS:
-            return False
-        if self.ahead in _INVERTERS:
-            return self.ahead == "there" or self.beyond in ("np", "be", "there")
-        return self.ahead == "np" and (self.beyond in ("see", "has") or self.beyond not in _VERBAL | {"place"})
-
     def _place(self, place: Place) -> None:
-        if self._inverts():
+        if self.ahead in _INVERTERS:
+            inverted = self.ahead == "there" or self.beyond in ("np", "be", "there")
+        else:
+            inverted = self.ahead == "np" and self.beyond not in _AFTER_A_SUBJECT
+        if inverted and self.subject is not None and self.before in JOINTS:  # "... and to the left is the box"
             owner = self.owner
             self._close()
             self._start_clause()

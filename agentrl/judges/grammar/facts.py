@@ -69,7 +69,27 @@ class Facts:
             else:
                 vertical, horizontal = down and VERTICAL[down[0]], along and HORIZONTAL[along[0]]
                 claims.append((individual, Relation(cls, vertical, horizontal)))
-        return _settle(claims, people, counts), [people.classes[i] for i in sorted(self.void)]
+        # What is said of all is spread over the members.
+        for cls, everyone in people.everyone.items():
+            common = next((relation for individual, relation in claims if individual == everyone), None)
+            if common is None:
+                continue
+            members = [i for i, relation in claims if relation.object == cls and i != everyone]
+            if members:
+                claims = [(i, r.completed_by(common) if i in members else r) for i, r in claims if i != everyone]
+            else:
+                claims = [entry for entry in claims if entry[0] != everyone]
+                claims += [(-1, common)] * min(counts.get(cls, 1), 99)
+        # What was only said twice counts once.
+        found: list[Relation] = []
+        seen: set[Relation] = set()
+        for individual, relation in claims:
+            if individual != -1 and individual not in people.distinct:
+                if relation in seen:
+                    continue
+                seen.add(relation)
+            found.append(relation)
+        return found, [people.classes[i] for i in sorted(self.void)]
 
     def solve(self) -> tuple[dict[int, Value], dict[int, Value]]:
         """Where each individual is, seen from the player, by rows and by columns; `void` has who is nowhere."""
@@ -83,8 +103,18 @@ class Facts:
                     for along in values:
                         if known in along and unknown not in along:
                             along[unknown] = along[known][0], None
-        for axis in (0, 1):
-            self._chain(axis, values[axis])
+        for facts, along in zip(self.axes, values, strict=True):  # above what is above is above
+            between = [fact for fact in facts if fact[0] != SELF != fact[1]]
+            for _ in range(3 if between and along else 0):
+                before = len(along)
+                for figure, ground, sign, cells, _ in between:
+                    if (ground in along) == (figure in along):
+                        continue
+                    known, unknown, step = (ground, figure, sign) if ground in along else (figure, ground, -sign)
+                    if (value := _sum(along[known], (step, cells))) is not None:
+                        along[unknown] = value
+                if len(along) == before:
+                    break
         return values
 
     def _solve(self, axis: int) -> dict[int, Value]:
@@ -105,20 +135,6 @@ class Facts:
         for individual in self.void:
             values.pop(individual, None)
         return values
-
-    def _chain(self, axis: int, values: dict[int, Value]) -> None:
-        """Derive what is certain from relations between things: above what is above is above."""
-        between = [fact for fact in self.axes[axis] if fact[0] != SELF != fact[1]]
-        for _ in range(3 if between and values else 0):
-            before = len(values)
-            for figure, ground, sign, cells, _ in between:
-                if (ground in values) == (figure in values):
-                    continue
-                known, unknown, step = (ground, figure, sign) if ground in values else (figure, ground, -sign)
-                if (value := _sum(values[known], (step, cells))) is not None:
-                    values[unknown] = value
-            if len(values) == before:
-                break
 
     def _compare_spots(self) -> None:
         mine = self.spots.get(SELF, [])
@@ -155,26 +171,3 @@ def _sum(one: Value, other: Value) -> Value | None:
         return None
     total = sign * cells + more * further
     return (total > 0) - (total < 0), abs(total)
-
-
-def _settle(claims: list[tuple[int, Relation]], people: Discourse, counts: dict[str, int]) -> list[Relation]:
-    """Spread what is said of all over the members, and count what was only said twice once."""
-    for cls, everyone in people.everyone.items():
-        common = next((relation for individual, relation in claims if individual == everyone), None)
-        if common is None:
-            continue
-        members = [i for i, relation in claims if relation.object == cls and i != everyone]
-        if members:
-            claims = [(i, r.completed_by(common) if i in members else r) for i, r in claims if i != everyone]
-        else:
-            claims = [entry for entry in claims if entry[0] != everyone]
-            claims += [(-1, common)] * min(counts.get(cls, 1), 99)
-    found: list[Relation] = []
-    seen: set[Relation] = set()
-    for individual, relation in claims:
-        if individual != -1 and individual not in people.distinct:
-            if relation in seen:
-                continue
-            seen.add(relation)
-        found.append(relation)
-    return found

@@ -192,8 +192,18 @@ def structural_similarity(first: Structure, second: Structure) -> float:
     result = np.ones(len(first.levels[0].pixels))
     for one, other, weight in zip(first.levels, second.levels, weights, strict=True):
         product = one.mean * other.mean
+        covariance = _blur(one.pixels * other.pixels)
+        covariance -= product
+        variances = one.variance + other.variance
+        covariance *= 2
+        # min: rounding must not make the covariance exceed what the variances allow, or equal pictures exceed 1
+        np.minimum(covariance, variances, out=covariance)
+        covariance += CONTRAST
+        variances += CONTRAST
+        covariance /= variances
+        structure = covariance.reshape(len(covariance), -1).mean(axis=1)
         # Anticorrelated structure is as bad as none; a negative number has no fractional power.
-        result *= np.clip(_contrast_structure(one, other, product), 0, 1) ** weight
+        result *= np.clip(structure, 0, 1) ** weight
     luminance = (2 * product + LUMINANCE) / (one.square + other.square + LUMINANCE)  # of the coarsest scale only
     result *= np.clip(luminance.reshape(len(luminance), -1).mean(axis=1), 0, 1) ** weight
     return float(np.clip(result.mean(), 0, 1))
@@ -209,19 +219,6 @@ def _level(pixels: np.ndarray) -> Level:
     square = mean * mean
     variance -= square
     return Level(pixels, mean, square, variance)
-
-
-def _contrast_structure(one: Level, other: Level, product: np.ndarray) -> np.ndarray:
-    covariance = _blur(one.pixels * other.pixels)
-    covariance -= product
-    variances = one.variance + other.variance
-    covariance *= 2
-    # min: rounding must not make the covariance exceed what the variances allow, or equal pictures exceed 1
-    np.minimum(covariance, variances, out=covariance)
-    covariance += CONTRAST
-    variances += CONTRAST
-    covariance /= variances
-    return covariance.reshape(len(covariance), -1).mean(axis=1)
 
 
 def _blur(planes: np.ndarray) -> np.ndarray:

@@ -144,28 +144,6 @@ UNKNOWN = ("use_dora", "alpha_pattern", "rank_pattern", "fan_in_fan_out", "modul
 
 def merge_adapter(folder: Path, backbones: Sequence[nn.Module]) -> None:
     """Add `factor * B A` to each adapted weight; every tensor must find its place and every backbone be adapted."""
-    factor, halves = _factor(folder), _halves(folder)
-    for index, backbone in enumerate(backbones):
-        if not any(place[0] == index for place in halves):
-            raise ConfigError(f"the adapter in {folder} has nothing for backbone {index}")
-        parameters = dict(backbone.named_parameters())
-        for (owner, path), parts in halves.items():
-            if owner == index:
-                where, weight = f"{folder}: {path} of backbone {index}", parameters.get(f"{path}.weight")
-                if weight is None or set(parts) != {"A", "B"}:
-                    raise ConfigError(f"{where}: lora_A, lora_B and the weight they adapt must all be there")
-                down, up = parts["A"].float().flatten(1), parts["B"].float().flatten(1)
-                shapes = f"{tuple(up.shape)} and {tuple(down.shape)} for {tuple(weight.shape)}"
-                fits = up.shape[1] == down.shape[0] and up.shape[0] == len(weight)
-                if not fits or up.shape[0] * down.shape[1] != weight.numel():
-                    raise ConfigError(f"{where}: an adapter of {shapes}")
-                with torch.no_grad():
-                    weight += factor * (up @ down).reshape(weight.shape)
-    if strangers := [place for place in halves if place[0] >= len(backbones)]:
-        raise ConfigError(f"the adapter in {folder} is for backbone {strangers[0][0]}; the model has {len(backbones)}")
-
-
-def _factor(folder: Path) -> float:
     path = folder / "adapter_config.json"
     try:
         settings = msgspec.json.decode(read_regular(path), type=dict[str, Any])
@@ -177,7 +155,26 @@ def _factor(folder: Path) -> float:
     for name in UNKNOWN:
         if settings.get(name):
             raise ConfigError(f"{path} uses {name}, which no published DreamSim adapter does")
-    return alpha / (math.sqrt(rank) if settings.get("use_rslora") else rank)
+    factor = alpha / (math.sqrt(rank) if settings.get("use_rslora") else rank)
+    halves = _halves(folder)
+    for index, backbone in enumerate(backbones):
+        if not any(place[0] == index for place in halves):
+            raise ConfigError(f"the adapter in {folder} has nothing for backbone {index}")
+        parameters = dict(backbone.named_parameters())
+        for (owner, place), parts in halves.items():
+            if owner == index:
+                where, weight = f"{folder}: {place} of backbone {index}", parameters.get(f"{place}.weight")
+                if weight is None or set(parts) != {"A", "B"}:
+                    raise ConfigError(f"{where}: lora_A, lora_B and the weight they adapt must all be there")
+                down, up = parts["A"].float().flatten(1), parts["B"].float().flatten(1)
+                shapes = f"{tuple(up.shape)} and {tuple(down.shape)} for {tuple(weight.shape)}"
+                fits = up.shape[1] == down.shape[0] and up.shape[0] == len(weight)
+                if not fits or up.shape[0] * down.shape[1] != weight.numel():
+                    raise ConfigError(f"{where}: an adapter of {shapes}")
+                with torch.no_grad():
+                    weight += factor * (up @ down).reshape(weight.shape)
+    if strangers := [place for place in halves if place[0] >= len(backbones)]:
+        raise ConfigError(f"the adapter in {folder} is for backbone {strangers[0][0]}; the model has {len(backbones)}")
 
 
 def _halves(folder: Path) -> dict[tuple[int, str], dict[str, Tensor]]:

@@ -59,30 +59,27 @@ def preparation_of(folder: Path, otherwise: Preparation) -> Preparation:
     if not path.is_file():
         return otherwise
     try:
-        return _read(msgspec.json.decode(path.read_bytes()))
+        settings: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+        if not settings.get("do_resize", True):
+            raise ValueError("pictures of any size (do_resize false) cannot be compared in batches")
+        size = settings["size"]
+        resize = int(size["shortest_edge"]) if "shortest_edge" in size else (int(size["height"]), int(size["width"]))
+        crop = None
+        if settings.get("do_center_crop", False):
+            crop = (int(settings["crop_size"]["height"]), int(settings["crop_size"]["width"]))
+        room = (resize, resize) if isinstance(resize, int) else resize
+        if min(room) < 1 or (crop is not None and not (1 <= crop[0] <= room[0] and 1 <= crop[1] <= room[1])):
+            raise ValueError(f"crop_size {crop} does not fit into size {size}")
+        if crop is None and isinstance(resize, int):
+            raise ValueError("pictures of any shape (shortest_edge without a crop) cannot be compared in batches")
+        colours = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+        if settings.get("do_normalize", True):
+            colours = _triple(settings["image_mean"]), _triple(settings["image_std"])
+        if min(colours[1]) <= 0:
+            raise ValueError("image_std must be above zero")
+        return Preparation(resize, crop, Image.Resampling(int(settings.get("resample", 3))), colours)
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path} describes preprocessing that is not supported: {error!r}") from error
-
-
-def _read(settings: dict[str, Any]) -> Preparation:
-    if not settings.get("do_resize", True):
-        raise ValueError("pictures of any size (do_resize false) cannot be compared in batches")
-    size = settings["size"]
-    resize = int(size["shortest_edge"]) if "shortest_edge" in size else (int(size["height"]), int(size["width"]))
-    crop = None
-    if settings.get("do_center_crop", False):
-        crop = (int(settings["crop_size"]["height"]), int(settings["crop_size"]["width"]))
-    room = (resize, resize) if isinstance(resize, int) else resize
-    if min(room) < 1 or (crop is not None and not (1 <= crop[0] <= room[0] and 1 <= crop[1] <= room[1])):
-        raise ValueError(f"crop_size {crop} does not fit into size {size}")
-    if crop is None and isinstance(resize, int):
-        raise ValueError("pictures of any shape (shortest_edge without a crop) cannot be compared in batches")
-    colours = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-    if settings.get("do_normalize", True):
-        colours = _triple(settings["image_mean"]), _triple(settings["image_std"])
-    if min(colours[1]) <= 0:
-        raise ValueError("image_std must be above zero")
-    return Preparation(resize, crop, Image.Resampling(int(settings.get("resample", 3))), colours)
 
 
 def _triple(values: Any) -> Triple:

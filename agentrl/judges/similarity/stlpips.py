@@ -166,13 +166,17 @@ def thinned_convolution(pixels: Tensor, convolution: nn.Conv2d) -> Tensor:
     padded = functional.pad(pixels, (margin,) * 4)
     reach = convolution.kernel_size[0] - 1
     height, width = padded.shape[2] - reach, padded.shape[3] - reach
+    outside, inside, *size = convolution.weight.shape
+    kernels = convolution.weight.reshape(outside * inside, 1, *size)
     strips = []
     for tall, rows in _windows(padded, 2, height):
-        parts = (
-            functional.conv2d(part, _blurred(convolution.weight, tall, wide), convolution.bias, stride=2)
-            for wide, part in _windows(rows, 3, width)
-        )
-        strips.append(torch.cat(list(parts), dim=3))
+        parts = []
+        for wide, part in _windows(rows, 3, width):
+            spread = (len(tall) - 1, len(wide) - 1)
+            blurred = functional.conv2d(kernels, _outer(tall, wide, kernels), padding=spread)
+            blurred = blurred.reshape(outside, inside, *blurred.shape[2:])
+            parts.append(functional.conv2d(part, blurred, convolution.bias, stride=2))
+        strips.append(torch.cat(parts, dim=3))
     return functional.pad(torch.cat(strips, dim=2), (1, width % 2, 1, height % 2), mode="replicate")
 
 
@@ -180,14 +184,6 @@ def _windows(padded: Tensor, axis: int, positions: int) -> Iterator[tuple[tuple[
     yield BLUR, padded
     if positions % 2 == 0:
         yield LAST_TWO, padded.narrow(axis, positions - 2, padded.shape[axis] - positions + 2)
-
-
-def _blurred(kernels: Tensor, tall: tuple[float, ...], wide: tuple[float, ...]) -> Tensor:
-    outside, inside, *size = kernels.shape
-    window = _outer(tall, wide, kernels)
-    spread = (len(tall) - 1, len(wide) - 1)
-    wider = functional.conv2d(kernels.reshape(outside * inside, 1, *size), window, padding=spread)
-    return wider.reshape(outside, inside, *wider.shape[2:])
 
 
 def _outer(tall: tuple[float, ...], wide: tuple[float, ...], like: Tensor) -> Tensor:

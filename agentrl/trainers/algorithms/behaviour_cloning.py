@@ -51,9 +51,9 @@ class BehaviourCloning:
     steps: int = 2000
     """Optimiser steps."""
     batch_size: int = 128
-    """Moments of an optimiser step."""
+    """Samples of an optimiser step."""
     lr: float = 1e-3
-    """Learning rate, which falls to nought along half a cosine."""
+    """Learning rate; a cosine schedule takes it to 0."""
     hidden: int = 256
     """Width of the hidden layers."""
     seed: int = 0
@@ -74,7 +74,7 @@ def train(args: BehaviourCloning, report: Report = print) -> ControlNet:
     played = demonstrate(args, report)
     spec, cameras = network_spec(args)
     data = control_data(played, list(spec.vectors), spec.pictures, cameras, args.chunk)
-    report(f"learning from {len(data.actions):,} moments of {len(played)} episodes")
+    report(f"learning from {len(data.actions):,} samples of {len(played)} episodes")
     return learn(args, spec, data, report)
 
 

@@ -47,7 +47,7 @@ class DigiRL(PhaseArguments):
     hard_filter: bool = True
     """Learn only from actions whose advantage is above min_advantage."""
     min_advantage: float = 0.05
-    """Of hard_filter."""
+    """With hard_filter: the threshold."""
     instruction_share: float = 0.5
     """Trajectories that pass the first filter, at most: this share of all."""
     buffer_size: int = 100_000

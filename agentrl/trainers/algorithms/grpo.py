@@ -3,8 +3,7 @@
 All tokens of a trajectory share its advantage: (reward - mean) / deviation over the group. Its descendants are options:
 
     Dr. GRPO   baseline="dr_grpo" (without the deviation) and loss_mean="constant" (without each sequence's length)
-    DAPO       clip_high=0.28, extra_rounds=3 (dynamic sampling), loss_mean="token", overlong="filter" or "punish",
-               kl_coef=0
+    DAPO       clip_high=0.28, dynamic_sampling_rounds=3, loss_mean="token", overlong="filter" or "punish", kl_coef=0
 
 The paper's own mean is loss_mean="sequence"; "token", which most libraries have come to, is the default.
 """
@@ -45,7 +44,7 @@ class GRPO(GroupArguments):
     sequence. A divergence in the loss is averaged in the same way. A sequence is a whole conversation, or a step with
     prompt_style=step."""
     loss_length: int = 0
-    """Of loss_mean=constant; 0: max_new_tokens."""
+    """With loss_mean=constant: what sums of tokens are divided by; 0: max_new_tokens."""
     overlong: Literal["keep", "filter", "punish"] = "keep"
     """Trajectories with a reply that was cut at max_new_tokens: keep them, do not learn from them, or punish them."""
     overlong_buffer: int = 0
@@ -69,7 +68,7 @@ def train(args: GRPO, report: Report | None = None) -> Path:
     with Run(args, "grpo", learner, report) as run:
         for _ in run.iterations():
             played, groups = collect_groups(
-                run, args.episodes, args.group_size, args.extra_rounds, args.zero_variance_by
+                run, args.episodes, args.group_size, args.dynamic_sampling_rounds, args.zero_variance_by
             )
             batch = Batch(played)
             with run.updating(batch) as rng:

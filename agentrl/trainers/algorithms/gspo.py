@@ -41,7 +41,7 @@ def train(args: GSPO, report: Report | None = None) -> Path:
     with Run(args, "gspo", learner, report) as run:
         for _ in run.iterations():
             played, groups = collect_groups(
-                run, args.episodes, args.group_size, args.extra_rounds, args.zero_variance_by
+                run, args.episodes, args.group_size, args.dynamic_sampling_rounds, args.zero_variance_by
             )
             batch = Batch(played)
             with run.updating(batch) as rng:

@@ -24,7 +24,7 @@ from agentrl.core.seeding import mixed_seed
 from agentrl.judges.orm import OutcomeReader
 from agentrl.judges.outcome_form import LEAST, OutcomeForm, write_form
 from agentrl.models.yes_no import answer_tokens
-from agentrl.rollout.outcomes import PLAYERS, Example, examples, outcome_metrics, play, swapped
+from agentrl.rollout.outcomes import PLAYERS, Example, examples, mismatched_negatives, outcome_metrics, play
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers.arguments import RunArguments, fraction
@@ -32,7 +32,7 @@ from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import Row
 from agentrl.trainers.update.learner import Learner
-from agentrl.trainers.update.renaming import Renamer, renamed
+from agentrl.trainers.update.word_substitution import WordSubstituter, substitute_words
 
 SMALL = 20_000_000  # parameters; a model below that is asked in the compact form
 
@@ -45,7 +45,7 @@ class ORM(RunArguments):
     """Learning rate."""
     schedule: Literal["constant", "linear", "cosine"] = "cosine"
     """Learning rate schedule after the warm-up."""
-    warmup_share: float = 0.1
+    warmup_ratio: float = 0.1
     """Share of the optimiser steps until the learning rate is reached, where `warmup` gives no number of steps."""
     iterations: int = 4
     """Passes over the episodes."""
@@ -58,9 +58,9 @@ class ORM(RunArguments):
     oracle with a share of mistakes: random:0.3, hasty:0.5."""
     episodes: int = 500
     """Without data: episodes of each player."""
-    swapped: float = 0.25
+    mismatched_negatives: float = 0.25
     """Further failures, as a share of the successes: a success with the instruction of another task."""
-    renamed: float = 0.0
+    word_substitution: float = 0.0
     """Share of the episodes whose words and numbers are exchanged for others, new ones in every iteration, so that a
     small model compares page and instruction instead of learning names by heart. For word-level tokenizers."""
     balance: bool = True
@@ -83,10 +83,10 @@ class ORM(RunArguments):
             whole_number(name, getattr(self, name), at_least=1)
         for name in ("max_text", "max_actions", "max_page"):
             whole_number(name, getattr(self, name), at_least=LEAST)
-        for name in ("warmup_share", "held_out", "renamed"):
+        for name in ("warmup_ratio", "held_out", "word_substitution"):
             fraction(name, getattr(self, name))
-        if finite_number("swapped", self.swapped) < 0:
-            raise ConfigError(f"swapped must not be negative; got {self.swapped!r}")
+        if finite_number("mismatched_negatives", self.mismatched_negatives) < 0:
+            raise ConfigError(f"mismatched_negatives must not be negative; got {self.mismatched_negatives!r}")
         if self.eval_every:
             raise ConfigError("an outcome reward model does not play: leave eval_every at 0, and see held_out")
 
@@ -100,7 +100,7 @@ def train(args: ORM, report: Report | None = None) -> Path:
         learned, held = divided(args, labelled(args, run))
         rows, weights = answer_rows(reader, learned), class_weights(learned, args.balance)
         learner.total_steps = args.iterations * -(-len(rows) // args.batch_size)
-        learner.warmup = args.warmup or round(args.warmup_share * learner.total_steps)
+        learner.warmup = args.warmup or round(args.warmup_ratio * learner.total_steps)
         run.report(described(learned, held, rows))
         for _ in run.iterations():
             order = torch.randperm(len(rows), generator=run.rng("demonstrations")).tolist()
@@ -150,7 +150,7 @@ def measured(args: ORM, reader: OutcomeReader, held: Sequence[Example]) -> dict[
 def labelled(args: ORM, run: Run) -> list[Example]:
     """The episodes with their outcomes, read or played; the same ones every time."""
     found = examples(trajectories(args, run))
-    found += swapped(found, args.swapped, np.random.default_rng(mixed_seed(args.seed, 21)))
+    found += mismatched_negatives(found, args.mismatched_negatives, np.random.default_rng(mixed_seed(args.seed, 21)))
     classes = {one.success for one in found}
     if len(classes) < 2:
         what = "there are no episodes with a known outcome" if not classes else "all episodes end alike"
@@ -203,9 +203,10 @@ def answer_rows(reader: OutcomeReader, given: Sequence[Example]) -> list[Row]:
 
 def with_other_words(args: ORM, run: Run, rows: Sequence[Row]) -> Sequence[Row]:
     """The rows of this iteration: some with other words, and all with their answers."""
-    if not args.renamed:
+    if not args.word_substitution:
         return rows
-    changed = renamed(rows, args.renamed, Renamer(run.learner.engine.tokenizer), run.rng("names"))
+    substituter = WordSubstituter(run.learner.engine.tokenizer)
+    changed = substitute_words(rows, args.word_substitution, substituter, run.rng("words"))
     return [replace(new, ids=[*new.ids[:-1], row.ids[-1]]) for new, row in zip(changed, rows, strict=True)]
 
 

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.run.explained_variance import measure_ceiling
 from agentrl.trainers.run.run import Report, Run
-from agentrl.trainers.run.value_ceiling import measure_ceiling
 from agentrl.trainers.update.advantages import (
     Estimate,
     backward_gae,
@@ -43,10 +43,11 @@ class PPO(CriticArguments):
     """Train by PPO with a critic."""
 
     variant: Literal["masked", "vanilla", "turn", "bilevel"] = "masked"
-    """How credit is given; see the top of this file."""
+    """Advantages by GAE over the policy's own tokens (masked), over all tokens (vanilla), over turns (turn), or over
+    turns and then the tokens of each (bilevel)."""
     form: Literal["paper", "released"] = "paper"
-    """Of turn and bilevel. The released turn form reads the value before the turn's last token, when the critic knows
-    the action already."""
+    """Of turn and bilevel: as in the paper, or in its code. The released turn form reads the value before the turn's
+    last token, when the critic knows the action already."""
     reward_at: Literal["end", "turn"] = "end"
     """Of masked and vanilla: the whole reward on the last token (the paper), or each turn's on the turn's last."""
     gamma: float = 1.0
@@ -62,9 +63,9 @@ class PPO(CriticArguments):
         super().__post_init__()
         for name in ("gamma", "lam", "turn_gamma", "turn_lam"):
             fraction(name, getattr(self, name))
-        if self.critic_ceiling_every and (self.variant, self.form) == ("turn", "released"):
+        if self.mc_rollout_every and (self.variant, self.form) == ("turn", "released"):
             raise ConfigError(
-                "critic_ceiling_every needs values that are read before a turn; form=released reads them at its end"
+                "mc_rollout_every needs values that are read before a turn; form=released reads them at its end"
             )
 
 

@@ -29,8 +29,8 @@ class RLOO(GroupArguments):
 
     kl_in: Literal["reward", "loss"] = "reward"
     """Subtract the KL from the rewards, or add it to the loss."""
-    kl_kind: Literal["k1", "k2", "k3"] = "k1"
-    """How it is estimated; in the loss choose k2 or k3."""
+    kl_estimator: Literal["k1", "k2", "k3"] = "k1"
+    """Estimator of the KL (Schulman's names); in the loss choose k2 or k3."""
 
 
 def train(args: RLOO, report: Report | None = None) -> Path:
@@ -39,7 +39,7 @@ def train(args: RLOO, report: Report | None = None) -> Path:
     with Run(args, "rloo", learner, report) as run:
         for _ in run.iterations():
             played, groups = collect_groups(
-                run, args.episodes, args.group_size, args.extra_rounds, args.zero_variance_by
+                run, args.episodes, args.group_size, args.dynamic_sampling_rounds, args.zero_variance_by
             )
             batch = Batch(played)
             with run.updating(batch) as rng:

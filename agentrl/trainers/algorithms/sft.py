@@ -1,8 +1,8 @@
 """SFT: imitation of demonstrations by maximum likelihood.
 
-The demonstrations are the oracle's, played in the environments themselves; `mistakes` of the turns are random ones, so
-that what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, not
-the prompts. One iteration is `steps_per_iteration` optimiser steps.
+The demonstrations are the oracle's, played in the environments; a share `mistake_rate` of the turns is random, so that
+what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, not the
+prompts. One iteration is `steps_per_iteration` optimiser steps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import Batch, Row
 from agentrl.trainers.update.learner import Learner
-from agentrl.trainers.update.renaming import Renamer, renamed
+from agentrl.trainers.update.word_substitution import WordSubstituter, substitute_words
 
 
 @dataclass(kw_only=True)
@@ -44,13 +44,13 @@ class SFT(RunArguments):
     """Demonstrations of an optimiser step."""
     demonstrations: int = 2000
     """Episodes to demonstrate."""
-    mistakes: float = 0.0
+    mistake_rate: float = 0.0
     """Share of the demonstrated turns that are wrong."""
-    mistake: Literal["random", "hasty"] = "random"
+    mistake_kind: Literal["random", "hasty"] = "random"
     """Wrong turns are random ones, or repeat the first right action for the whole turn."""
-    misdescribed: float = 0.0
+    description_noise: float = 0.0
     """With a strategy: share of the demonstrated turns whose observation and prediction tell of another state."""
-    renamed: float = 0.0
+    word_substitution: float = 0.0
     """Share of the sequences whose words are exchanged for others, each time anew and the same ones in prompt and
     reply, so that a small model learns to copy names instead of knowing them; for tokenizers whose tokens are words."""
     data: str = ""
@@ -60,9 +60,9 @@ class SFT(RunArguments):
         super().__post_init__()
         for name in ("steps_per_iteration", "batch_size", "demonstrations"):
             whole_number(name, getattr(self, name), at_least=1)
-        fraction("mistakes", self.mistakes)
-        fraction("misdescribed", self.misdescribed)
-        fraction("renamed", self.renamed)
+        fraction("mistake_rate", self.mistake_rate)
+        fraction("description_noise", self.description_noise)
+        fraction("word_substitution", self.word_substitution)
 
 
 def train(args: SFT, report: Report | None = None) -> Path:
@@ -72,14 +72,14 @@ def train(args: SFT, report: Report | None = None) -> Path:
         rows = Batch(demonstrations(args, run)).rows
         if not rows:
             raise ConfigError("the demonstrations hold no tokens to learn from")
-        renamer = Renamer(learner.engine.tokenizer) if args.renamed else None
+        substituter = WordSubstituter(learner.engine.tokenizer) if args.word_substitution else None
         for _ in run.iterations():
-            losses, names = [], run.rng("names")
+            losses, words = [], run.rng("words")
             sequences = args.steps_per_iteration * args.batch_size // run.processes.size
             with run.time("update"), run.progress("learning sequences", sequences) as learner.progress:
                 for batch in batches(rows, args, run.rng("demonstrations")):
-                    if renamer is not None:
-                        batch = renamed(batch, args.renamed, renamer, names)
+                    if substituter is not None:
+                        batch = substitute_words(batch, args.word_substitution, substituter, words)
                     losses.append(imitate(learner, batch))
                 learner.publish()
             run.log_training(
@@ -117,8 +117,13 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
         found = [trajectory for trajectory in with_pictures(args.data) if trajectory.fault is None]
     else:
         run.report(f"playing {args.demonstrations} demonstrations")
-        wrong = {"mistakes": args.mistakes, "kind": args.mistake, "misdescribed": args.misdescribed}
-        teacher = Demonstrator(engine, **wrong, seed=args.seed)
+        teacher = Demonstrator(
+            engine,
+            mistake_rate=args.mistake_rate,
+            mistake_kind=args.mistake_kind,
+            description_noise=args.description_noise,
+            seed=args.seed,
+        )
         collector = Collector(
             args.specs(),
             teacher,

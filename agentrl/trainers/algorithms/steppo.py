@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.run.explained_variance import measure_ceiling
 from agentrl.trainers.run.run import Report, Run
-from agentrl.trainers.run.value_ceiling import measure_ceiling
 from agentrl.trainers.update.advantages import Estimate, masked_gae, step_gae, whiten
 from agentrl.trainers.update.batch import Batch, unit_means
 from agentrl.trainers.update.learner import Learner, make_learner
@@ -33,8 +33,8 @@ class StepPO(CriticArguments):
     """Prompts hold the current observation and recent actions, or the whole dialogue."""
     kl_in: Literal["reward", "loss"] = "loss"
     """Subtract the KL from the rewards, or add it to the loss (the paper)."""
-    kl_kind: Literal["k1", "k2", "k3"] = "k3"
-    """How it is estimated."""
+    kl_estimator: Literal["k1", "k2", "k3"] = "k3"
+    """Estimator of the KL (Schulman's names)."""
     gamma: float = 0.99
     """Discount between steps (between tokens without step_gae)."""
     lam: float = 1.0

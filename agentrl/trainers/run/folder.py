@@ -25,14 +25,23 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 METRICS, CONFIG, CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints"
 READ_FROM_A_MODEL = (".json", ".safetensors", ".jinja", ".txt", ".model")  # weights, configuration, tokenizer
 # Everything else decides what is learned.
-FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
+FREE_TO_CHANGE = {
+    "output",
+    "resume",
+    "iterations",
+    "save_every",
+    "save_total_limit",
+    "trackers",
+    "report",
+    "eval_every",
+} | {
     "eval_at_start",
     "eval_episodes",
     "save_trajectories",
     "engine_options",
     "token_budget",
     "threads",
-    "peer_timeout",
+    "ddp_timeout",
 }
 
 

@@ -74,8 +74,9 @@ def summary_line(iteration: int, total: int, metrics: dict[str, Any]) -> str:
         parts.append(f"success {metrics['success']:.3f}")
     if metrics.get("reward_mean") is not None:
         parts.append(f"reward {metrics['reward_mean']:.2f}")
+    called = {"policy": "policy_loss", "critic": "critic_loss"}
     shown = ("nll", "policy", "critic", "kl", "entropy", "grad_norm")
-    parts += [f"{name} {metrics['loss'][name]:.3g}" for name in shown if name in metrics["loss"]]
+    parts += [f"{called.get(name, name)} {metrics['loss'][name]:.3g}" for name in shown if name in metrics["loss"]]
     return "  ".join([*parts, f"{metrics['seconds']['total']:.1f} s"])
 
 

@@ -190,7 +190,7 @@ class Run:
         if self._stop is not None:  # the second time means it
             raise KeyboardInterrupt
         self._stop = signal.Signals(number).name
-        self.report(f"{self._stop}: stopping after this iteration; once more stops at once")
+        self.report(f"{self._stop}: stopping after this iteration; a second signal stops at once")
 
     @property
     def stopped(self) -> str | None:
@@ -277,7 +277,7 @@ class Run:
             **measured(self.folder / METRICS),
         )
         folder = self.folder / CHECKPOINTS
-        return save_checkpoint(folder, self.iteration, self.learner, state.to_json(), self.arguments.keep)
+        return save_checkpoint(folder, self.iteration, self.learner, state.to_json(), self.arguments.save_total_limit)
 
     # ------------------------------------------------------------------ episodes
 
@@ -291,7 +291,7 @@ class Run:
             temperature=arguments.temperature,
             top_p=arguments.top_p,
             max_new_tokens=arguments.max_new_tokens,
-            batch_size=arguments.generation_batch,
+            batch_size=arguments.generation_batch_size,
             greedy=greedy,
             seed=seed,
         )

@@ -25,7 +25,7 @@ class VLLMRolloutEngine:
                 raise ConfigError(f"unknown engine option {name!a}.{hint} There are: {', '.join(known)}")
         kind = str(learner.engine.model.dtype).removeprefix("torch.")
         self.engine = VLLMEngine(
-            learner.engine.folder, dtype=kind, batch_size=arguments.generation_batch, **arguments.engine_options
+            learner.engine.folder, dtype=kind, batch_size=arguments.generation_batch_size, **arguments.engine_options
         )
         self._steps: int | None = None  # of the weights that the engine has
         learner.rollout_engine = self

@@ -34,24 +34,28 @@ STD_EPS = 1e-6
 
 
 def collect_groups(
-    run: Run, episodes: int, group_size: int, extra_rounds: int = 0, zero_variance_by: ZeroVarianceBy = "outcome"
+    run: Run,
+    episodes: int,
+    group_size: int,
+    dynamic_sampling_rounds: int = 0,
+    zero_variance_by: ZeroVarianceBy = "outcome",
 ) -> tuple[list[Trajectory], dict[str, float]]:
     """The trajectories of an iteration that can be compared, and metrics of their groups.
 
-    With `extra_rounds`, groups that have no variance are replaced by those of at most so many further rounds; if there
-    is none with a variance, the first ones stay.
+    With `dynamic_sampling_rounds`, groups of zero variance are replaced by those of at most so many further rounds; if
+    all have zero variance, the first ones stay.
     """
     chosen = first = groups_of(run.collect(episodes, group_size))
     metrics = group_metrics(first, zero_variance_by)
-    if extra_rounds:
+    if dynamic_sampling_rounds:
         wanted, played = episodes // group_size, 0
         useful = [group for group in first if not has_zero_variance(group, zero_variance_by)]
-        while len(useful) < wanted and played < extra_rounds:
+        while len(useful) < wanted and played < dynamic_sampling_rounds:
             played += 1
             further = groups_of(run.collect((wanted - len(useful)) * group_size, group_size, extra=played))
             useful += [group for group in further if not has_zero_variance(group, zero_variance_by)]
         chosen = useful or first
-        metrics |= {"extra_rounds": float(played), "missing_groups": 1 - len(useful) / wanted}
+        metrics |= {"dynamic_sampling_rounds": float(played), "missing_groups": 1 - len(useful) / wanted}
     found = [trajectory for group in chosen if len(group) > 1 for trajectory in group]
     if not found:
         raise TrainingFault("no task of this iteration has two trajectories whose reward is known")

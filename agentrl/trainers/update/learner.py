@@ -35,8 +35,8 @@ from agentrl.trainers.parallel.ranks import join
 from agentrl.trainers.parallel.rows import Turn, assign_rows, exchange
 from agentrl.trainers.parallel.sharding import Shards, whole
 from agentrl.trainers.update.batch import Row, micro_batches, padding_share
+from agentrl.trainers.update.master_weights import ComputeCopies, uses_copies
 from agentrl.trainers.update.models import load_body, make_optimiser, make_policy, merged
-from agentrl.trainers.update.working_copy import WorkingCopies, uses_copies
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
@@ -152,7 +152,7 @@ class Learner:
         total_steps: int = 0,
     ) -> None:
         self.options, self.temperature = options, temperature
-        self.processes = join(options.device, options.peer_timeout)
+        self.processes = join(options.device, options.ddp_timeout)
         sharded = self.processes.distributed
         self.budget = TokenBudget(options.token_budget, alone=not sharded)
         self.engine = engine = load_model(options.model, self.processes.device or options.device, options.dtype)
@@ -160,7 +160,7 @@ class Learner:
             compute_head_in_float32(engine.model, engine.model.dtype)
         self.device = engine.model.device
         self.policy = make_policy(options, engine, sharded=sharded)
-        self.copies = WorkingCopies(options, engine) if uses_copies(options, engine, sharded=sharded) else None
+        self.copies = ComputeCopies(options, engine) if uses_copies(options, engine, sharded=sharded) else None
         # A padded prefix is a pass of its own: its layers would be checkpointed, or freed, before rows come back to it.
         alone = options.gradient_checkpointing or sharded
         self.reader = self.copies.reader if self.copies else Reader.of(engine, share_prefix=not alone)

@@ -67,7 +67,7 @@ class OffPolicyArguments(RunArguments):
     hard_filter: bool = False
     """Learn only from actions whose advantage is above min_advantage."""
     min_advantage: float = 0.0
-    """Of hard_filter."""
+    """With hard_filter: the threshold."""
     batch_size: int = 128
     """Actions of an optimiser step."""
     actor_epochs: int = 1

@@ -94,7 +94,7 @@ def start_critic(
     args: CriticArguments, learner: Learner, batch: Batch, scores: BatchScores, advantages: Advantages
 ) -> BatchScores:
     """Before the first update the critic is 0 everywhere: let it be the mean return instead, and score again."""
-    if learner.steps or args.critic_start == "zero":
+    if learner.steps or args.critic_init == "zero":
         return scores
     estimate = advantages(args, batch, scores)
     assert learner.critic is not None
@@ -109,7 +109,7 @@ def kl_penalty(args: PolicyArguments, batch: Batch, scores: BatchScores) -> Tens
     """What every token pays for its divergence from the reference, with kl_in=reward."""
     if scores.reference is None or args.kl_in != "reward":
         return None
-    return kl_rewards(scores.old, scores.reference, batch.action_mask, beta=args.kl_coef, kind=args.kl_kind)
+    return kl_rewards(scores.old, scores.reference, batch.action_mask, beta=args.kl_coef, kind=args.kl_estimator)
 
 
 # ---------------------------------------------------------------------- the update
@@ -243,7 +243,7 @@ def policy_terms(
         divergence = kl_estimate(out.logprobs, part.reference, part.mask)
         metrics["kl"] = masked_sum(divergence, part.mask).detach() / tokens
     if args.kl_coef and args.kl_in == "loss":
-        divergence = kl_estimate(out.logprobs, part.reference, part.mask, args.kl_kind)
+        divergence = kl_estimate(out.logprobs, part.reference, part.mask, args.kl_estimator)
         mean = (part.weights * divergence).sum() if weigh_kl else masked_sum(divergence, part.mask) / tokens
         loss = loss + args.kl_coef * mean
     return Loss(loss, metrics)

@@ -105,10 +105,10 @@ def played(policy, episodes: int = 60) -> tuple[float, float, list[list[str]]]:
 def test_mistakes_of_a_weakened_oracle_make_sense_in_a_shop() -> None:
     right, wrong_share, straight = played(Demonstrator(seed=0))
     assert (right, wrong_share) == (1.0, 0.0)
-    rambling, wrong_share, detours = played(Demonstrator(mistakes=0.7, seed=0))
+    rambling, wrong_share, detours = played(Demonstrator(mistake_rate=0.7, seed=0))
     assert wrong_share == 0.0 and 0.3 < rambling < 0.97  # random mistakes are things one can do on the page
     assert sum(map(len, detours)) > 1.3 * sum(map(len, straight))
-    hasty, wrong_share, actions = played(Demonstrator(mistakes=0.5, kind="hasty", seed=0))
+    hasty, wrong_share, actions = played(Demonstrator(mistake_rate=0.5, mistake_kind="hasty", seed=0))
     assert wrong_share == 0.0 and 0.3 < hasty < 0.97
     assert min(map(len, actions)) == 3  # some searched, opened the first result and bought it as it was
 

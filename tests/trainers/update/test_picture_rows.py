@@ -16,7 +16,7 @@ PICTURE_TOKENS = 16  # of 128 x 128 pixels, in the tiny model
 def test_every_row_has_one_picture_for_each_place_of_one(style):
     engine = load_model("tiny-vlm", "cpu", "float32")
     spec = EnvSpec("agentrl/FrozenLake-Visual-v0", {"image_size": 128})
-    collector = Collector([spec], Demonstrator(engine, mistakes=1.0), prompt_style=style, num_envs=4)
+    collector = Collector([spec], Demonstrator(engine, mistake_rate=1.0), prompt_style=style, num_envs=4)
     played = collector.collect([Start(seed) for seed in range(6)]).trajectories
     collector.close()
     assert {trajectory.prompt_style for trajectory in played} == {style}

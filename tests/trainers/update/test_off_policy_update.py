@@ -30,7 +30,7 @@ from agentrl.trainers.update.off_policy import (
 )
 from agentrl.trainers.update.outcomes import ACTOR_LOSSES
 from tests.trainers.episodes import conversation, episode
-from tests.trainers.test_learner import same, weights
+from tests.trainers.update.test_learner import same, weights
 
 # Said once by processors without bf16; the numbers are right all the same.
 pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
@@ -145,8 +145,8 @@ def test_steps_that_are_not_kept_change_nothing(args, monkeypatch) -> None:
     assert same(*learned)
 
 
-def test_bfloat16_with_a_working_copy_learns(args) -> None:
-    narrow = replace(args, dtype="bfloat16", working_copy="on", packing="on")
+def test_bfloat16_with_master_weights_learns(args) -> None:
+    narrow = replace(args, dtype="bfloat16", master_weights="on", packing="on")
     learner = make_off_policy_learner(narrow)
     run = ShortRun(learner)
     first = train_critic(narrow, run, learner, experience())["critic"]

@@ -34,7 +34,7 @@ MAX_VARIANTS = 64
 WORTH_COMPILING = 20  # iterations; compiling takes about half a minute
 
 
-class WorkingCopy:
+class ComputeCopy:
     """`model` computes for `masters`, a model of the same architecture; they may share their weights."""
 
     def __init__(self, masters: nn.Module, model: Any) -> None:
@@ -82,7 +82,7 @@ def same_weights(model: Any) -> Any:
     return copy.deepcopy(model, kept)  # pyright: ignore[reportArgumentType] (a memo maps ids to anything)
 
 
-class WorkingCopies:
+class ComputeCopies:
     """The copies of a run's models, where there are any (see `uses_copies`)."""
 
     def __init__(self, options: RunArguments, engine: LoadedModel) -> None:
@@ -94,7 +94,7 @@ class WorkingCopies:
         # A short run would be over before compiling has paid for itself.
         long = engine.model.device.type == "cuda" and options.iterations >= WORTH_COMPILING
         self.compiled = options.compile == "on" or (options.compile == "auto" and long)
-        self._copies: dict[int, WorkingCopy] = {}
+        self._copies: dict[int, ComputeCopy] = {}
 
     def add(self, masters: Any, source: Any = None) -> None:
         """Compute for `masters` with the weights of `source`; without one, with its own or a rounded copy of them."""
@@ -112,7 +112,7 @@ class WorkingCopies:
             model.config.get_text_config()._attn_implementation = packed_attention.NAME
         if self.compiled:
             self.compiled = compile_layers(model, self.reader)
-        self._copies[id(masters)] = WorkingCopy(masters, model)
+        self._copies[id(masters)] = ComputeCopy(masters, model)
 
     def of(self, model: Any) -> Any:
         """What computes for a model."""
@@ -136,9 +136,9 @@ class WorkingCopies:
 
 def uses_copies(options: RunArguments, engine: LoadedModel, *, sharded: bool) -> bool:
     """Does training compute with modules of its own? Adapters and sharded weights are computed with as they are."""
-    if options.lora_rank or sharded or options.working_copy == "off":
+    if options.lora_rank or sharded or options.master_weights == "off":
         return False
-    wanted = (options.working_copy, options.packing, options.compile)
+    wanted = (options.master_weights, options.packing, options.compile)
     return "on" in wanted or _flash(engine.model)
 
 

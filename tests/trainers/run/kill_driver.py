@@ -1,4 +1,4 @@
-"""Trains in processes that are really killed: `python -m tests.trainers.kill_driver FOLDER MODEL KILLS [webrl]`.
+"""Trains in processes that are really killed: `python -m tests.trainers.run.kill_driver FOLDER MODEL KILLS [webrl]`.
 
 Everything heavy is imported once; each attempt is a fork of this process, so that it lives as long as its training and
 not as long as the imports of torch. Prints how often a run was killed, and how often while a checkpoint was written.
@@ -23,7 +23,7 @@ from tests.trainers.toys import QUICK
 
 
 def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
-    """Six iterations of four episodes with every memory a run can have: critic, reference, a counting wrapper."""
+    """Four iterations of four episodes with every memory a run can have: critic, reference, a counting wrapper."""
     options = QUICK | {
         "env": ("agentrl/FrozenLake-Text-v0",),
         "env_kwargs": {"max_turns": 2},
@@ -33,7 +33,7 @@ def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
         "model": model,
         "output": str(folder),
         "resume": True,
-        "iterations": 6,
+        "iterations": 4,
         "episodes": 4,
         "num_envs": 3,
         "minibatches": 2,
@@ -41,7 +41,7 @@ def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
         "schedule": "linear",
         "save_every": 1,
         "save_trajectories": 2,
-        "eval_every": 3,
+        "eval_every": 2,
         "eval_episodes": 2,
         "eval_modes": ("sampled",),
     }

@@ -27,8 +27,8 @@ from agentrl.trainers.run.folder import RunState
 from tests.trainers import toys
 from tests.trainers.runs import assert_same_run, lines, training_state
 
-REPOSITORY = Path(__file__).parents[2]
-OPTIONS: dict[str, Any] = {"save_every": 1, "keep": 2, "eval_every": 0}
+REPOSITORY = Path(__file__).parents[3]
+OPTIONS: dict[str, Any] = {"save_every": 1, "save_total_limit": 2, "eval_every": 0}
 
 
 @pytest.fixture(scope="module")

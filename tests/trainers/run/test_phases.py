@@ -43,7 +43,7 @@ def test_an_outage_of_the_reward_model_makes_episodes_wait_and_teaches_nothing(
 
     monkeypatch.setattr(phases, "outcomes", outcomes)
     said: list[str] = []
-    options = {"orm": "tests.toy_judges:Constant", "save_every": 1, "keep": 3}
+    options = {"orm": "tests.toy_judges:Constant", "save_every": 1, "save_total_limit": 3}
     folder = webrl.train(toys.webrl(undecided, tmp_path / "run", **options), report=said.append)
     first, second = (line["phase"]["labels"] for line in lines(folder, "train"))
     assert (first["labelled"], first["waiting"], first["success"]) == (0, 16, None)

@@ -1,4 +1,4 @@
-"""Training through a working copy: packed or padded, rounded or not, the same step; and what it falls back to."""
+"""Training through a copy of the master weights: packed or padded, rounded or not, the same step; and fallbacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.run.checkpoint import load_checkpoint, save_checkpoint
 from agentrl.trainers.update.learner import Learner
-from tests.trainers.test_learner import gradients, loss_on, options, rows, same, weights
+from tests.trainers.update.test_learner import gradients, loss_on, options, rows, same, weights
 
 # Said once by processors without bf16; the numbers are right all the same.
 pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
@@ -59,7 +59,7 @@ def test_generation_does_not_notice_the_copy(options: RunArguments) -> None:
 
 
 def test_masters_keep_what_the_copy_rounds_away(options: RunArguments) -> None:
-    learner = Learner(replace(options, dtype="bfloat16", working_copy="on", lr=1e-6))
+    learner = Learner(replace(options, dtype="bfloat16", master_weights="on", lr=1e-6))
     before = weights(learner.policy)
     for _ in range(2):
         learner.step(rows(), loss_on(learner, rows()))
@@ -78,7 +78,7 @@ def test_gradients_of_a_rounded_copy_are_those_of_the_old_way(
     found = {}
     for name, how in {"old": "off", "copy": "on", "small": "on"}.items():
         budget = 40 if name == "small" else 10_000
-        kept, _ = gradients(Learner(replace(short, working_copy=how, token_budget=budget)), monkeypatch)
+        kept, _ = gradients(Learner(replace(short, master_weights=how, token_budget=budget)), monkeypatch)
         found[name] = torch.cat([one.flatten().float() for one in kept])
     exact = torch.cat([one.flatten() for one in gradients(Learner(options), monkeypatch)[0]])
     for name, gradient in found.items():
@@ -86,7 +86,7 @@ def test_gradients_of_a_rounded_copy_are_those_of_the_old_way(
 
 
 def test_a_run_resumes_from_its_masters(options: RunArguments, tmp_path: Any) -> None:
-    chosen = replace(options, dtype="bfloat16", working_copy="on", packing="on", lr=1e-5)
+    chosen = replace(options, dtype="bfloat16", master_weights="on", packing="on", lr=1e-5)
     learner = Learner(chosen, critic="own")
     learner.step(rows(), loss_on(learner, rows()))
     path = save_checkpoint(tmp_path, 1, learner, {}, keep=1)

@@ -26,7 +26,7 @@ IMITATION: dict[str, Any] = {
     "model": "tiny-text",
     "seed": 1,
     "demonstrations": 3000,
-    "mistakes": 0.4,
+    "mistake_rate": 0.4,
     "iterations": 3,
     "steps_per_iteration": 50,
     "batch_size": 64,
@@ -69,7 +69,7 @@ def held_out(policy: Path, root: Path, seed: int) -> list[float]:
 def test_two_phases_raise_success_on_unseen_lakes(tmp_path) -> None:
     """Phases with other seeds, from the same imitation (300 sampled episodes each, one thread): seed 0 from 0.473 to
     0.833, seed 1 from 0.463 to 0.887, seed 2 from 0.463 to 0.743, seed 3 from 0.417 to 0.813, seed 4 from 0.430 to
-    0.733. `python -m tests.trainers.test_webrl_learns FOLDER` measures them.
+    0.733. `python -m tests.trainers.algorithms.test_webrl_learns FOLDER` measures them.
     """
     before, after = held_out(imitated(tmp_path), tmp_path, seed=1)
     assert after > before + 0.15

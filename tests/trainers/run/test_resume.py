@@ -22,10 +22,10 @@ from agentrl.trainers.run.checkpoint import checkpoints
 from agentrl.trainers.update.learner import TrainingFault
 from tests.longer import only
 from tests.trainers import toys
-from tests.trainers.kill_driver import arguments
+from tests.trainers.run.kill_driver import arguments
 from tests.trainers.runs import assert_same_run, lines, timeless, training_state
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 TRAINERS: dict[str, Any] = {
     "ppo": ppo,
     "steppo": steppo,
@@ -55,14 +55,14 @@ def started(*command: str, **more: Any) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
-    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(kills))
+    process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills))
     out, errors = process.communicate(timeout=280)
     assert process.returncode == 0, errors
     told = json.loads(out)
     assert len(told["kills"]) == kills and told["kills"].count("writing") >= kills // 4
-    assert len(lines(tmp_path / "whole", "train")) == 6 and len(lines(tmp_path / "whole", "eval")) == 3
+    assert len(lines(tmp_path / "whole", "train")) == 4 and len(lines(tmp_path / "whole", "eval")) == 3
     for number in range(told["runs"]):
-        assert_same_run(tmp_path / "whole", tmp_path / f"killed-{number}", 6)
+        assert_same_run(tmp_path / "whole", tmp_path / f"killed-{number}", 4)
     print(f"\n{told['runs']} runs killed {kills} times; an undisturbed one takes {told['seconds']:.1f} s")
 
 
@@ -86,8 +86,8 @@ def test_a_longer_run_in_two_pieces_is_the_run_in_one(nano, tmp_path, algorithm)
     assert_same_run(whole, pieces, 4)
 
 
-def test_extra_rounds_of_an_iteration_survive_a_stop(undecided, tmp_path) -> None:
-    options = {"extra_rounds": 2, "save_trajectories": 3, "group_size": 2}
+def test_further_rounds_of_an_iteration_survive_a_stop(undecided, tmp_path) -> None:
+    options = {"dynamic_sampling_rounds": 2, "save_trajectories": 3, "group_size": 2}
     whole = grpo.train(toys.grpo(undecided, tmp_path / "whole", iterations=4, **options))
     pieces = tmp_path / "pieces"
     grpo.train(toys.grpo(undecided, pieces, iterations=2, **options))
@@ -112,7 +112,7 @@ def test_going_on_from_the_very_first_checkpoint_measures_nothing_twice(nano, tm
 
 
 def test_a_damaged_newest_checkpoint_costs_only_the_iterations_since_the_one_before(nano, tmp_path, caplog) -> None:
-    options = {"iterations": 3, "save_every": 1, "keep": 2, "save_trajectories": 2}
+    options = {"iterations": 3, "save_every": 1, "save_total_limit": 2, "save_trajectories": 2}
     whole = ppo.train(toys.ppo(nano, tmp_path / "whole", **options))
     other = ppo.train(toys.ppo(nano, tmp_path / "other", **options))
     (other / "checkpoints/step_3/training.pt").write_bytes(b"nonsense")
@@ -133,7 +133,7 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
     whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100))
     script = (
         "import sys, pathlib; from agentrl.trainers.algorithms import ppo;"
-        "from tests.trainers.kill_driver import arguments;"
+        "from tests.trainers.run.kill_driver import arguments;"
         "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), report=print)"
     )
     folder = tmp_path / "stopped"
@@ -145,10 +145,10 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     done = len(lines(folder, "train"))
-    assert 1 <= done < 6 and "SIGTERM: stopping" in out
+    assert 1 <= done < 4 and "SIGTERM: stopping" in out
     assert checkpoints(folder / "checkpoints")[0].name == f"step_{done}"
     ppo.train(arguments(folder, str(nano), save_every=100))
-    assert_same_run(whole, folder, 6)
+    assert_same_run(whole, folder, 4)
 
 
 @pytest.mark.parametrize(

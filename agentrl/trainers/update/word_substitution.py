@@ -1,4 +1,4 @@
-"""Demonstrations with other words: names exchanged for others, the same ones in the prompt and in the reply.
+"""Data augmentation: words of demonstrations are substituted, by the same ones in the prompt and in the reply.
 
 A small model that sees a few hundred names learns them by heart instead of learning to copy, and copies no other. When
 every demonstration comes with other names each time, knowing them is of no use; what is left to learn is to copy.
@@ -22,7 +22,7 @@ from agentrl.trainers.update.batch import Row
 KINDS = (r"[A-Z][a-z]+", r"[a-z]+", r"[0-9]", r"[0-9]{2}")
 
 
-class Renamer:
+class WordSubstituter:
     """Exchanges words of a tokenizer."""
 
     def __init__(self, tokenizer: Any) -> None:
@@ -37,7 +37,7 @@ class Renamer:
             self._place |= dict.fromkeys(pair, (kind, len(self._words[kind])))
             self._words[kind].append(pair)
 
-    def rename(self, row: Row, rng: torch.Generator) -> Row:
+    def substitute(self, row: Row, rng: torch.Generator) -> Row:
         """The row with other words."""
         mapping: dict[int, int] = {}
         for kind, words in enumerate(self._words):
@@ -48,7 +48,9 @@ class Renamer:
         return replace(row, ids=[mapping.get(token, token) for token in row.ids])
 
 
-def renamed(rows: Sequence[Row], share: float, renamer: Renamer, rng: torch.Generator) -> list[Row]:
+def substitute_words(
+    rows: Sequence[Row], share: float, substituter: WordSubstituter, rng: torch.Generator
+) -> list[Row]:
     """A share of the rows with other words, drawn anew in every call."""
     drawn = torch.rand(len(rows), generator=rng).tolist()
-    return [renamer.rename(row, rng) if one < share else row for row, one in zip(rows, drawn, strict=True)]
+    return [substituter.substitute(row, rng) if one < share else row for row, one in zip(rows, drawn, strict=True)]

@@ -17,8 +17,8 @@ from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.run import checkpoint as module
 from agentrl.trainers.run.checkpoint import checkpoints, newest_checkpoint, save_checkpoint
 from agentrl.trainers.update.learner import Learner, TrainingFault
-from tests.trainers.test_learner import loss_on, rows, same, weights
 from tests.trainers.toys import write_nano_model
+from tests.trainers.update.test_learner import loss_on, rows, same, weights
 
 # Said once by processors without bf16; the numbers are right all the same.
 pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")

@@ -12,8 +12,8 @@ from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers.algorithms import awr, digirl, filtered_bc, webrl
 from tests.longer import only
 from tests.trainers import toys
+from tests.trainers.run.test_resume import started
 from tests.trainers.runs import assert_same_run, lines, timeless
-from tests.trainers.test_resume import started
 
 TRAINERS: dict[str, Any] = {"webrl": webrl, "digirl": digirl, "awr": awr, "filtered_bc": filtered_bc}
 
@@ -44,7 +44,7 @@ def test_a_run_of_phases_in_two_pieces_is_the_run_in_one(undecided, tmp_path, al
 @pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.long)])
 def test_killed_at_random_moments_a_run_of_phases_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
     """The reward model is away half of the time, so that labels wait in a file, too."""
-    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(kills), "webrl")
+    process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills), "webrl")
     out, errors = process.communicate(timeout=280)
     assert process.returncode == 0, errors
     told = json.loads(out)

@@ -11,9 +11,9 @@ from agentrl.trainers.update import groups as group_maths
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import toys
+from tests.trainers.algorithms.test_ppo import chance, last_policy
 from tests.trainers.episodes import episode
 from tests.trainers.runs import lines
-from tests.trainers.test_ppo import chance, last_policy
 
 PLAYED = [([1, 2], [4, 5]), ([1, 2], [6]), ([1, 2], [7]), ([1, 3], [8]), ([1, 3], [9])]
 PAID, GROUPS = [1.0, 0.0, 0.0, 2.0, 2.0], ["a", "a", "a", "b", "b"]
@@ -42,7 +42,7 @@ def test_credit_is_that_of_the_pure_function_on_every_token(baseline) -> None:
 
 
 def test_the_divergence_is_paid_out_of_what_a_trajectory_earned() -> None:
-    args = grpo.GRPO(baseline="dr_grpo", kl_coef=0.5, kl_in="reward", kl_kind="k1")
+    args = grpo.GRPO(baseline="dr_grpo", kl_coef=0.5, kl_in="reward", kl_estimator="k1")
     played = batch()
     nothing = torch.zeros_like(played.logprobs)
     scores = BatchScores(played.logprobs, played.logprobs - 1.0, nothing, nothing, torch.zeros(len(played)))
@@ -75,8 +75,8 @@ def test_replies_that_were_cut_can_be_punished_or_left_out() -> None:
         ("overlong", "drop"),
         ("overlong_buffer", 100_000),
         ("overlong_penalty", -1.0),
-        ("extra_rounds", -1),
-        ("extra_rounds", 1.5),
+        ("dynamic_sampling_rounds", -1),
+        ("dynamic_sampling_rounds", 1.5),
         ("correction", "clipped"),
         ("max_weight", 0.0),
         ("max_weight", float("nan")),
@@ -91,7 +91,7 @@ CHANGES = [
     {},
     {"baseline": "dr_grpo", "loss_mean": "constant"},
     {"loss_mean": "sequence", "prompt_style": "step"},
-    {"clip_high": 0.28, "extra_rounds": 2, "overlong": "filter"},
+    {"clip_high": 0.28, "dynamic_sampling_rounds": 2, "overlong": "filter"},
     {"overlong": "punish", "overlong_buffer": 2, "minibatches": 2},
 ]
 

@@ -28,12 +28,12 @@ from agentrl.rollout.outcomes import (
     Example,
     examples,
     load_player,
+    mismatched_negatives,
     outcome_known,
     outcome_metrics,
     outcome_request,
     outcomes,
     play,
-    swapped,
 )
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
@@ -142,7 +142,7 @@ def test_episodes_are_played_where_no_data_are_given(nano, tmp_path):
     ("options", "says"),
     [
         ({"held_out": 1.5}, "held_out must lie between 0 and 1"),
-        ({"swapped": -1.0}, "swapped must not be negative"),
+        ({"mismatched_negatives": -1.0}, "mismatched_negatives must not be negative"),
         ({"max_page": 3}, "max_page"),
         ({"eval_every": 5}, "does not play"),
         ({"form": "short"}, "form must be one of"),
@@ -165,7 +165,7 @@ def test_one_class_or_nothing_cannot_be_learned_from(nano, tmp_path):
 
 
 def test_words_are_exchanged_and_answers_are_not(nano, tmp_path):
-    args = arguments(nano, tmp_path / "run", renamed=1.0)
+    args = arguments(nano, tmp_path / "run", word_substitution=1.0)
     learner = orm.Learner(args)
     reader = OutcomeReader(learner.engine, orm.asked_form(args, learner))
     rows = orm.answer_rows(reader, examples([ended("walls and way", True), ended("no you", False)]))
@@ -207,7 +207,7 @@ def test_a_success_with_anothers_instruction_is_a_failure():
         return ended("page", True, f"task {n}", state=words, template=template)
 
     given = examples([told(0, "x"), told(1, "y"), told(2, "x"), told(3, "z", "b")])
-    made = swapped(given, 1.0, np.random.default_rng(0))
+    made = mismatched_negatives(given, 1.0, np.random.default_rng(0))
     assert made and not any(one.success for one in made)
     for one in made:
         origin = next(each for each in given if one.request.id.startswith(each.request.id))
@@ -215,7 +215,7 @@ def test_a_success_with_anothers_instruction_is_a_failure():
         assert one.request.state["page"] == origin.request.state["page"] and one.request.text == origin.request.text
         assert {one.task, origin.task} != {"task 0", "task 2"}  # both answers are "x"
         assert "3" not in one.request.state["instruction"]  # another kind of task
-    assert swapped(examples([ended("p", True)]), 1.0, np.random.default_rng(0)) == []
+    assert mismatched_negatives(examples([ended("p", True)]), 1.0, np.random.default_rng(0)) == []
 
 
 def test_only_known_outcomes_are_learned_from():

@@ -52,7 +52,7 @@ def expected(args: ppo.PPO, given: BatchScores) -> pure.Estimate:
     kl = None
     if args.kl_in == "reward":
         assert given.reference is not None
-        kl = loss_maths.kl_rewards(given.old, given.reference, mask, beta=args.kl_coef, kind=args.kl_kind)
+        kl = loss_maths.kl_rewards(given.old, given.reference, mask, beta=args.kl_coef, kind=args.kl_estimator)
     end = {"bootstrap": given.bootstrap, "kl": kl}
     turn = {"turn_gamma": 0.9, "turn_lam": 0.8}
     token = {"gamma": 0.97, "lam": 0.6}
@@ -83,7 +83,7 @@ def test_credit_is_that_of_the_pure_estimators(variant, form, at, whiten, kl_in)
         turn_lam=0.8,
         kl_coef=0.5,
         kl_in=kl_in,
-        kl_kind="k2",
+        kl_estimator="k2",
         reward_scale=2.0,
         whiten_advantages=whiten,
     )
@@ -176,7 +176,7 @@ def test_a_critic_that_warms_up_leaves_the_policy_alone(undecided, tmp_path) -> 
 def test_the_critic_begins_at_the_mean_return_of_the_first_batch(undecided, tmp_path, variant) -> None:
     missed = {}
     for start in ("zero", "mean"):
-        options = {"variant": variant, "critic_start": start, "critic_lr": 1e-9, "env_kwargs": {"form": 5.0}}
+        options = {"variant": variant, "critic_init": start, "critic_lr": 1e-9, "env_kwargs": {"form": 5.0}}
         (line,) = lines(ppo.train(toys.ppo(undecided, tmp_path / start, iterations=1, **options)), "train")
         missed[start] = line["loss"]
     assert abs(missed["zero"]["value_mean"]) < 1e-4 and missed["zero"]["return_mean"] > 4
@@ -209,7 +209,7 @@ def test_further_passes_teach_the_critic_alone(undecided, tmp_path) -> None:
 def test_the_divergence_holds_the_policy_near_the_reference_in_reward_and_in_loss(undecided, tmp_path) -> None:
     start = chance(undecided)
     moved = {}
-    held = {"free": {}, "reward": {"kl_coef": 3.0}, "loss": {"kl_coef": 3.0, "kl_in": "loss", "kl_kind": "k3"}}
+    held = {"free": {}, "reward": {"kl_coef": 3.0}, "loss": {"kl_coef": 3.0, "kl_in": "loss", "kl_estimator": "k3"}}
     for name, change in held.items():
         args = toys.ppo(undecided, tmp_path / name, iterations=8, episodes=32, num_envs=32, lr=5e-3, epochs=2, **change)
         folder = ppo.train(args)
@@ -251,7 +251,7 @@ def test_grouped_episodes_begin_alike_and_no_iteration_repeats_a_task(undecided,
         ("form", "draft"),
         ("reward_at", "start"),
         ("kl_in", "advantage"),
-        ("kl_kind", "k4"),
+        ("kl_estimator", "k4"),
         ("critic", "none"),
         ("old_logprobs", "new"),
         ("schedule", "step"),
@@ -269,7 +269,7 @@ def test_grouped_episodes_begin_alike_and_no_iteration_repeats_a_task(undecided,
         ("critic_warmup", -1),
         ("clip_low", -0.1),
         ("seed", -1),
-        ("keep", 0),
+        ("save_total_limit", 0),
         ("save_trajectories", -2),
         ("env", ()),
         ("env", ({"id": "x", "weights": 1},)),

@@ -18,9 +18,9 @@ from agentrl.trainers.algorithms import sft
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner
 from tests.trainers import toys
+from tests.trainers.algorithms.test_ppo import chance, last_policy
 from tests.trainers.episodes import conversation
 from tests.trainers.runs import lines, training_state
-from tests.trainers.test_ppo import chance, last_policy
 
 
 def written(path: Any, episodes: list[Trajectory]) -> str:
@@ -38,7 +38,7 @@ def demonstrated(model: Any, spec: EnvSpec, count: int = 4) -> list[Trajectory]:
 
 
 def test_what_is_demonstrated_becomes_likely(nano, tmp_path) -> None:
-    folder = sft.train(toys.sft(nano, tmp_path / "run", mistakes=0.0, iterations=4, eval_every=4, eval_episodes=20))
+    folder = sft.train(toys.sft(nano, tmp_path / "run", mistake_rate=0.0, iterations=4, eval_every=4, eval_episodes=20))
     found = lines(folder, "train")
     assert found[-1]["loss"]["nll"] < 0.1 < found[0]["loss"]["nll"]
     assert chance(last_policy(folder)) > 0.95 > 0.1 > chance(nano)
@@ -70,7 +70,7 @@ def test_batches_use_all_data_before_any_twice_and_follow_the_rng(nano, tmp_path
 
 
 def test_episodes_from_a_file_teach_the_same_as_when_they_were_played(nano, tmp_path) -> None:
-    args = toys.sft(nano, tmp_path / "played", mistakes=0.0, demonstrations=4)
+    args = toys.sft(nano, tmp_path / "played", mistake_rate=0.0, demonstrations=4)
     spec = args.specs()[0]
     from agentrl.core.seeding import episode_seed
 
@@ -79,7 +79,7 @@ def test_episodes_from_a_file_teach_the_same_as_when_they_were_played(nano, tmp_
     collector.close()
     data = written(tmp_path / "episodes.jsonl", episodes)
     played = sft.train(args)
-    read = sft.train(toys.sft(nano, tmp_path / "read", mistakes=0.0, demonstrations=4, data=data))
+    read = sft.train(toys.sft(nano, tmp_path / "read", mistake_rate=0.0, demonstrations=4, data=data))
     one, two = training_state(played, 2), training_state(read, 2)
     assert all(torch.equal(one[name], two[name]) for name in one if name.startswith("/policy/"))
 
@@ -127,7 +127,8 @@ def test_data_of_another_tokenizer_without_tokens_or_without_episodes_is_refused
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("mistakes", 1.5), ("mistakes", float("nan")), ("batch_size", 0), ("demonstrations", -1)]
+    ("option", "value"),
+    [("mistake_rate", 1.5), ("mistake_rate", float("nan")), ("batch_size", 0), ("demonstrations", -1)],
 )
 def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
     with pytest.raises(ConfigError, match=option):

@@ -19,10 +19,10 @@ from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.groups import collect_groups, group_advantages, group_metrics, groups_of, has_zero_variance
 from agentrl.trainers.update.learner import TrainingFault
 from tests.trainers import toys
+from tests.trainers.algorithms.test_grpo import no_scores
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import episode
 from tests.trainers.runs import lines
-from tests.trainers.test_grpo import no_scores
 
 
 def member(group: str, reward: float, said: list[int] | None = None, **facts: Any) -> Trajectory:
@@ -69,7 +69,12 @@ def test_zero_variance_groups_are_replaced_by_other_tasks_and_never_endlessly() 
     found, metrics = collect_groups(run, 4, 2, 5)  # pyright: ignore
     assert run.asked == [(4, 2, 0), (2, 2, 1), (2, 2, 2)]  # stops as soon as nothing is missing
     assert [one.group_id for one in found] == ["b", "b", "d", "d"]
-    assert metrics == {"zero_variance_groups": 0.5, "singleton_groups": 0.0, "extra_rounds": 2.0, "missing_groups": 0.0}
+    assert metrics == {
+        "zero_variance_groups": 0.5,
+        "singleton_groups": 0.0,
+        "dynamic_sampling_rounds": 2.0,
+        "missing_groups": 0.0,
+    }
     run = Rounds(EVEN, dull, dull)
     found, metrics = collect_groups(run, 4, 2, 2)  # pyright: ignore
     assert [one.group_id for one in found] == ["b", "b"] and metrics["missing_groups"] == 0.5
@@ -121,7 +126,7 @@ def test_environments_name_the_terms_that_grade_their_task(name, terms) -> None:
 
 def test_further_rounds_that_only_meet_faults_add_nothing() -> None:
     found, metrics = collect_groups(Rounds(EVEN, [], []), 4, 2, 2)  # pyright: ignore
-    assert len(found) == 2 and metrics["extra_rounds"] == 2.0
+    assert len(found) == 2 and metrics["dynamic_sampling_rounds"] == 2.0
 
 
 def test_a_silent_trajectory_counts_in_its_group() -> None:
@@ -172,14 +177,14 @@ def test_members_that_a_fault_took_leave_statistics_of_the_rest() -> None:
 
 
 def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp_path) -> None:
-    options = {"env_kwargs": {"good": "Nowhere"}, "iterations": 1, "extra_rounds": 1}
+    options = {"env_kwargs": {"good": "Nowhere"}, "iterations": 1, "dynamic_sampling_rounds": 1}
     folder = grpo.train(toys.grpo(undecided, tmp_path / "run", **options))
     line = lines(folder, "train")[0]
     assert line["loss"]["zero_variance_groups"] == 1.0 and line["loss"]["policy"] == line["loss"]["grad_norm"] == 0.0
     assert line["loss"]["missing_groups"] == 1.0 and line["episodes"] == line["episodes_total"] == 32
 
 
-def test_extra_rounds_play_tasks_that_no_other_round_has(undecided, tmp_path) -> None:
+def test_further_rounds_play_tasks_that_no_other_round_has(undecided, tmp_path) -> None:
     from agentrl.trainers.run.run import Run
     from agentrl.trainers.update.learner import make_learner
 

@@ -12,10 +12,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, Start
 from agentrl.trainers.algorithms import ppo, steppo
-from agentrl.trainers.run.value_ceiling import (
+from agentrl.trainers.run.explained_variance import (
     explained_and_ceiling,
+    explained_variance_ceiling,
     said_again,
-    value_ceiling,
     variance_components,
     visited_states,
 )
@@ -75,12 +75,12 @@ def test_the_components_have_no_bias(between, within, even) -> None:
 def test_the_best_critic_reaches_the_ceiling_and_half_a_critic_a_part_of_it() -> None:
     rng = np.random.default_rng(1)
     returns, expected, states = drawn(rng, 1.0, 3.0, np.full(300, 8))
-    best = value_ceiling(returns, expected, states, states)
+    best = explained_variance_ceiling(returns, expected, states, states)
     assert best.ceiling == pytest.approx(0.25, abs=0.04)
     assert best.explained == pytest.approx(best.ceiling, abs=0.03)
-    half = value_ceiling(returns, 3 + 0.5 * (expected - 3), states, states)
+    half = explained_variance_ceiling(returns, 3 + 0.5 * (expected - 3), states, states)
     assert half.explained == pytest.approx(0.75 * 0.25, abs=0.04)  # 1 - (3 + 0.25) / 4
-    constant = value_ceiling(returns, np.full_like(returns, 8.0), states, states)
+    constant = explained_variance_ceiling(returns, np.full_like(returns, 8.0), states, states)
     assert constant.explained == pytest.approx(0.0, abs=1e-9)
 
 
@@ -89,7 +89,7 @@ def test_the_error_is_that_of_repeated_measurements() -> None:
     found = []
     for _ in range(150):
         returns, expected, states = drawn(rng, 1.0, 2.0, np.full(40, 5))
-        found.append(value_ceiling(returns, 0.7 * expected, states, states // 2))
+        found.append(explained_variance_ceiling(returns, 0.7 * expected, states, states // 2))
     table = np.array(found)
     assert table[:, 3].mean() == pytest.approx(table[:, 2].std(), rel=0.25)
     assert table[:, 1].mean() == pytest.approx(table[:, 0].std(), rel=0.25)
@@ -97,7 +97,7 @@ def test_the_error_is_that_of_repeated_measurements() -> None:
 
 def test_equal_returns_leave_nothing_to_explain() -> None:
     returns, states = np.full(8, 0.1), np.repeat(np.arange(4), 2)
-    assert value_ceiling(returns, np.arange(8.0), states, states) == (0.0, 0.0, 0.0, 0.0)
+    assert explained_variance_ceiling(returns, np.arange(8.0), states, states) == (0.0, 0.0, 0.0, 0.0)
 
 
 # ---------------------------------------------------------------------- replays
@@ -146,9 +146,9 @@ def test_runs_measure_the_ceiling_and_are_otherwise_as_without(undecided, tmp_pa
         make(
             undecided,
             tmp_path / "a",
-            critic_ceiling_every=2,
-            critic_ceiling_states=8,
-            critic_ceiling_replays=4,
+            mc_rollout_every=2,
+            mc_rollout_states=8,
+            mc_rollouts_per_state=4,
             **given,
         )
     )
@@ -158,7 +158,7 @@ def test_runs_measure_the_ceiling_and_are_otherwise_as_without(undecided, tmp_pa
     for loss in found[1:]:
         assert all(np.isfinite(loss[name]) and loss[f"{name}_error"] >= 0 for name in NAMES)
         assert loss[NAMES[1]] <= 1.0 and loss[NAMES[0]] <= 1.0
-    assert all(line["warning"] != "ceiling" for line in lines(measured, "warning"))
+    assert all(line["warning"] != "mc_rollouts" for line in lines(measured, "warning"))
     without_ceiling(measured)
     assert_same_run(measured, plain, 3)
 
@@ -182,8 +182,8 @@ def test_the_ceiling_of_a_task_that_is_decided_by_its_state(undecided, tmp_path)
         iterations=1,
         episodes=128,
         env_kwargs={"turns": 2},
-        critic_ceiling_every=1,
-        critic_ceiling_states=128,
+        mc_rollout_every=1,
+        mc_rollout_states=128,
     )
     (line,) = lines(ppo.train(args), "train")
     found, error = line["loss"][NAMES[1]], line["loss"][f"{NAMES[1]}_error"]
@@ -197,15 +197,15 @@ def test_an_environment_that_does_not_repeat_is_named(undecided, tmp_path, monke
 
     counter = iter(range(10**6))
     monkeypatch.setattr(ArmsEnv, "_see", lambda self: {"text": f"turn {self.turn} of day {next(counter)}"})
-    folder = ppo.train(toys.ppo(undecided, tmp_path / "run", iterations=1, critic_ceiling_every=1))
+    folder = ppo.train(toys.ppo(undecided, tmp_path / "run", iterations=1, mc_rollout_every=1))
     (warning,) = lines(folder, "warning")
-    assert warning["warning"] == "ceiling" and "does not lead to the same state" in warning["detail"]
+    assert warning["warning"] == "mc_rollouts" and "does not lead to the same state" in warning["detail"]
     assert NAMES[1] not in lines(folder, "train")[0]["loss"]
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"critic_ceiling_every": -1}, {"critic_ceiling_replays": 1}, {"critic_ceiling_states": 1}],
+    [{"mc_rollout_every": -1}, {"mc_rollouts_per_state": 1}, {"mc_rollout_states": 1}],
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_options_that_measure_nothing_are_refused(wrong) -> None:
@@ -215,4 +215,4 @@ def test_options_that_measure_nothing_are_refused(wrong) -> None:
 
 def test_a_critic_that_is_asked_at_the_end_of_turns_has_no_ceiling_there() -> None:
     with pytest.raises(ConfigError, match="released"):
-        ppo.PPO(variant="turn", form="released", critic_ceiling_every=1)
+        ppo.PPO(variant="turn", form="released", mc_rollout_every=1)

@@ -22,10 +22,10 @@ from agentrl.trainers.update.policy import BatchScores, score, update_policy
 from tests.longer import only
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
+from tests.trainers.algorithms.test_ppo import chance, last_policy
 from tests.trainers.episodes import conversation, episode, played
 from tests.trainers.policy_losses import ppo_loss
 from tests.trainers.runs import lines, training_state
-from tests.trainers.test_ppo import chance, last_policy
 
 TRAINERS: dict[str, Any] = {"ppo": ppo, "steppo": steppo, "grpo": grpo, "gspo": gspo, "gigpo": gigpo}
 CORRECTIONS = ("decoupled", "truncated")
@@ -130,7 +130,7 @@ def test_every_token_knows_the_policy_that_wrote_it() -> None:
 
 @pytest.mark.parametrize("mean", ["token", "sequence", "constant"])
 def test_the_divergence_in_the_loss_is_averaged_as_the_loss_is(undecided, tmp_path, mean) -> None:
-    options = {"loss_mean": mean, "loss_length": 3, "kl_coef": 2.0, "kl_kind": "k2", "iterations": 1}
+    options = {"loss_mean": mean, "loss_length": 3, "kl_coef": 2.0, "kl_estimator": "k2", "iterations": 1}
     args = toys.grpo(undecided, tmp_path, **options)
     learner = make_learner(args)
     batch = Batch([conversation([[4, 5], [6]]), conversation([[9]]), conversation([[4, 5, 6, 7]])])

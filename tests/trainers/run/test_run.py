@@ -36,7 +36,14 @@ JUDGED: dict[str, Any] = {
 
 
 def test_the_folder_holds_configuration_metrics_trajectories_checkpoints_and_report(undecided, tmp_path) -> None:
-    options = {"save_trajectories": 3, "report": True, "eval_every": 2, "eval_episodes": 4, "save_every": 1, "keep": 2}
+    options = {
+        "save_trajectories": 3,
+        "report": True,
+        "eval_every": 2,
+        "eval_episodes": 4,
+        "save_every": 1,
+        "save_total_limit": 2,
+    }
     lake = {"env": ("agentrl/FrozenLake-Text-v0",), "env_kwargs": {"max_turns": 2}}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **lake, **options))
     config = json.loads((folder / "config.json").read_text())
@@ -91,7 +98,7 @@ def test_an_output_that_cannot_be_made_is_named(nano, tmp_path) -> None:
 def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_good_checkpoint(
     undecided, tmp_path, monkeypatch
 ) -> None:
-    options = {"iterations": 4, "save_every": 1, "critic_start": "zero"}  # one estimate in each iteration
+    options = {"iterations": 4, "save_every": 1, "critic_init": "zero"}  # one estimate in each iteration
     args = toys.ppo(undecided, tmp_path / "run", **options)
     real, calls = ppo.advantages, []
 
@@ -121,7 +128,7 @@ class Teacher(Demonstrator):
 
 def judged_run(undecided: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ppo.PPO, Run]:
     args = toys.ppo(undecided, folder, **JUDGED, format_rule="paper")  # random turns are judged like the others
-    monkeypatch.setattr(Run, "sampler", lambda self, **_: Teacher(self.learner.engine, mistakes=0.5))
+    monkeypatch.setattr(Run, "sampler", lambda self, **_: Teacher(self.learner.engine, mistake_rate=0.5))
     return args, Run(args, "ppo", make_learner(args))
 
 

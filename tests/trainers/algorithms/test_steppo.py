@@ -12,9 +12,9 @@ from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
+from tests.trainers.algorithms.test_ppo import chance, last_policy, scores
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
-from tests.trainers.test_ppo import chance, last_policy, scores
 
 STEPS = [
     [([1, 2], [4, 5]), ([1, 3], [6]), ([1, 7], [8, 9])],
@@ -37,7 +37,7 @@ def batch(style: str) -> Batch:
 @pytest.mark.parametrize("style", ["step", "conversation"])
 def test_step_credit_is_gae_over_the_steps_of_a_trajectory(style, whiten, kl_in) -> None:
     args = steppo.StepPO(
-        gamma=0.9, lam=0.7, kl_coef=0.5, kl_in=kl_in, kl_kind="k1", whiten_advantages=whiten, reward_scale=2.0
+        gamma=0.9, lam=0.7, kl_coef=0.5, kl_in=kl_in, kl_estimator="k1", whiten_advantages=whiten, reward_scale=2.0
     )
     played = batch(style)
     given = scores(played.token_mask)
@@ -65,7 +65,7 @@ def test_step_credit_is_gae_over_the_steps_of_a_trajectory(style, whiten, kl_in)
 
 def test_the_divergence_stands_in_the_loss_unless_it_is_asked_for_in_the_rewards() -> None:
     args = steppo.StepPO()
-    assert (args.kl_coef, args.kl_in, args.kl_kind) == (0.001, "loss", "k3")
+    assert (args.kl_coef, args.kl_in, args.kl_estimator) == (0.001, "loss", "k3")
     played = batch("step")
     given = scores(played.token_mask)
     free = steppo.advantages(steppo.StepPO(kl_coef=0.0), played, given).advantages

@@ -73,7 +73,9 @@ def explained_and_ceiling(returns: np.ndarray, values: np.ndarray, states: np.nd
     return 1 - sum(missed) / sum(whole), whole.between / sum(whole)
 
 
-def value_ceiling(returns: np.ndarray, values: np.ndarray, states: np.ndarray, episodes: np.ndarray) -> Ceiling:
+def explained_variance_ceiling(
+    returns: np.ndarray, values: np.ndarray, states: np.ndarray, episodes: np.ndarray
+) -> Ceiling:
     """Of returns that followed `states` and the critic's `values` there, one for each return.
 
     The standard errors are a jackknife's, which leaves out the states of one of the `episodes` at a time: states of the
@@ -139,17 +141,17 @@ def visited_states(batch: Batch, count: int, rng: torch.Generator) -> list[Visit
 
 def measure_ceiling(args: CriticArguments, run: Run, batch: Batch, advantages: Advantages) -> dict[str, float]:
     """The metrics of an iteration in which the ceiling is due; else nothing."""
-    every, number = args.critic_ceiling_every, run.iteration + 1
+    every, number = args.mc_rollout_every, run.iteration + 1
     if not every or (number % every and number != args.iterations):
         return {}
-    with run.time("ceiling"):
-        states = visited_states(batch, args.critic_ceiling_states, run.rng("ceiling"))
+    with run.time("mc_rollouts"):
+        states = visited_states(batch, args.mc_rollout_states, run.rng("mc_rollouts"))
         replays = play_on(args, run, states)
         if problem := why_not(states, replays):
-            run.report(f"warning: the critic's ceiling was not measured: {problem}")
-            run.log("warning", {"warning": "ceiling", "detail": problem})
+            run.report(f"warning: the ceiling of the explained variance was not measured: {problem}")
+            run.log("warning", {"warning": "mc_rollouts", "detail": problem})
             return {}
-        found = value_ceiling(*returns_and_values(args, run, batch, advantages, states, replays))
+        found = explained_variance_ceiling(*returns_and_values(args, run, batch, advantages, states, replays))
     return {
         "explained_variance_at_turns": found.explained,
         "explained_variance_at_turns_error": found.explained_error,
@@ -166,11 +168,11 @@ def play_on(args: CriticArguments, run: Run, states: Sequence[VisitedState]) -> 
     began = {start.id: start for start in run.starts(args.episodes, args.group_size)}
     names = {f"{run.iteration + 1}-ceiling{number}": number for number in range(len(states))}
     pairs = zip(states, names, strict=True)
-    nested = [state.starts(began[state.trajectory.id], name, args.critic_ceiling_replays) for state, name in pairs]
+    nested = [state.starts(began[state.trajectory.id], name, args.mc_rollouts_per_state) for state, name in pairs]
     starts = [start for one in nested for start in one]
     collector = run.make_collector(run.policy, "train")
     try:
-        with run.progress("playing on from visited states", len(starts) // run.processes.size) as advance:
+        with run.progress("Monte Carlo rollouts from visited states", len(starts) // run.processes.size) as advance:
             played = collect_distributed(run.processes, collector, starts, advance).trajectories
     finally:
         collector.close()

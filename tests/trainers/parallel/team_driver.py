@@ -1,4 +1,4 @@
-"""Runs in several processes: `python -m tests.trainers.team_driver JOBS.json`, a list of `Job` fields.
+"""Runs in several processes: `python -m tests.trainers.parallel.team_driver JOBS.json`, a list of `Job` fields.
 
 Everything heavy is imported once; the processes of a job are forks of this one, started as `--processes` or torchrun
 would start them (their rank and where to meet stand in the environment). A job of size 0 is an ordinary run in one

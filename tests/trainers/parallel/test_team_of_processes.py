@@ -20,7 +20,7 @@ from tests.trainers.arms import ARMS
 from tests.trainers.runs import lines, training_state
 from tests.trainers.toys import QUICK
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 CLOSE = 1e-4
 
 COMMON: dict[str, Any] = QUICK | {
@@ -59,9 +59,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "bilevel": ("ppo", CRITIC | {"variant": "bilevel", "critic": "shared", "bootstrap_truncated": True}),
     "adapters": ("ppo", CRITIC | {"variant": "turn", "critic": "head", "lora_rank": 2, "critic_warmup": 1}),
     "steps": ("steppo", CRITIC | {"optimiser": "muon", "weight_decay": 0.01, "epochs": 2}),
-    "checkpointing": ("steppo", CRITIC | {"gradient_checkpointing": True, "kl_in": "loss", "kl_kind": "k3"}),
+    "checkpointing": ("steppo", CRITIC | {"gradient_checkpointing": True, "kl_in": "loss", "kl_estimator": "k3"}),
     "groups": ("grpo", RL | {"episodes": 6, "group_size": 2, "entropy_coef": 0.01}),
-    "imitation": ("sft", COMMON | {"demonstrations": 9, "mistakes": 0.5, "steps_per_iteration": 2, "batch_size": 5}),
+    "imitation": (
+        "sft",
+        COMMON | {"demonstrations": 9, "mistake_rate": 0.5, "steps_per_iteration": 2, "batch_size": 5},
+    ),
     "pictures": ("sft", PICTURES),
     **{name: (name, RL | {"iterations": 1, "episodes": 6, "group_size": 2}) for name in ("rloo", "gspo", "gigpo")},
     "reinforce_pp": ("reinforce_pp", RL | {"iterations": 1}),
@@ -101,7 +104,7 @@ def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
         {"name": "taken", "size": 2, "runs": [ppo("pieces", LONG)]},
         {"name": "stopped", "size": 2, "runs": [ppo("stopped", ENDLESS)], "trouble": "SIGTERM"},
         {"name": "killed", "size": 2, "runs": [ppo("killed", ENDLESS)], "trouble": "SIGKILL"},
-        {"name": "hung", "size": 2, "runs": [ppo("hung", ENDLESS, peer_timeout=8.0)], "trouble": "SIGSTOP"},
+        {"name": "hung", "size": 2, "runs": [ppo("hung", ENDLESS, ddp_timeout=8.0)], "trouble": "SIGSTOP"},
     ]
 
 
@@ -125,7 +128,14 @@ def more_outcomes(undecided: Path, root: Path) -> dict[str, Any]:
 def done(given: list[dict[str, Any]], root: Path) -> dict[str, Any]:
     (root / "jobs.json").write_text(json.dumps(given))
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    command = [sys.executable, "-W", "error::UserWarning", "-m", "tests.trainers.team_driver", str(root / "jobs.json")]
+    command = [
+        sys.executable,
+        "-W",
+        "error::UserWarning",
+        "-m",
+        "tests.trainers.parallel.team_driver",
+        str(root / "jobs.json"),
+    ]
     found = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=500)
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout)

@@ -17,9 +17,9 @@ from agentrl.trainers.algorithms import gigpo
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import toys
+from tests.trainers.algorithms.test_grpo import no_scores
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
-from tests.trainers.test_grpo import no_scores
 
 REPLIES = {"a": [[4, 5], [6]], "b": [[4], [7], [8, 9]]}
 SEEN = {"a": ["s0", "s1"], "b": ["s0", "s1", "s1"]}
@@ -68,7 +68,7 @@ def test_an_invalid_action_costs_its_own_step_only() -> None:
 
 
 def test_a_divergence_in_rewards_is_paid_by_the_step_that_diverged() -> None:
-    args = gigpo.GiGPO(normalise="mean", kl_coef=1.0, kl_in="reward", kl_kind="k1")
+    args = gigpo.GiGPO(normalise="mean", kl_coef=1.0, kl_in="reward", kl_estimator="k1")
     batch = Batch(played("step"))
     nothing = torch.zeros_like(batch.logprobs)
     reference = batch.logprobs.clone()

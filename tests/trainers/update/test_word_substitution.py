@@ -7,7 +7,7 @@ import torch
 from agentrl.models.tokenizer import build_tokenizer
 from agentrl.trainers.algorithms.sft import SFT, train
 from agentrl.trainers.update.batch import Row
-from agentrl.trainers.update.renaming import Renamer, renamed
+from agentrl.trainers.update.word_substitution import WordSubstituter, substitute_words
 
 NAMES = ["Orchard", "Coffee", "House", "Lantern", "Little", "Dove", "thai", "greek", "07", "41", "99"]
 TOKENIZER = build_tokenizer(NAMES, phrases=["Find ", "type [6] [", "] [1]"])
@@ -27,11 +27,11 @@ def text(of: Row) -> tuple[str, str]:
 
 
 def test_prompt_and_reply_get_the_same_other_words():
-    renamer, rng = Renamer(TOKENIZER), torch.Generator().manual_seed(1)
+    substituter, rng = WordSubstituter(TOKENIZER), torch.Generator().manual_seed(1)
     given = row("Find Orchard Coffee: House Orchard, thai 41", "type [6] [Orchard Coffee] [1]")
     seen = set()
     for _ in range(20):
-        prompt, reply = text(renamer.rename(given, rng))
+        prompt, reply = text(substituter.substitute(given, rng))
         first, second = prompt.removeprefix("Find ").partition(":")[0].split(" ")
         assert {first, second} <= set(NAMES[:6]) and first != second
         assert reply == f"type [6] [{first} {second}] [1]"  # the phrases are as they were
@@ -41,27 +41,33 @@ def test_prompt_and_reply_get_the_same_other_words():
 
 
 def test_spelled_words_and_the_share_of_sequences():
-    renamer, rng = Renamer(TOKENIZER), torch.Generator().manual_seed(1)
+    substituter, rng = WordSubstituter(TOKENIZER), torch.Generator().manual_seed(1)
     unknown = row("Find Xylophone & Co", "type [6] [Xylophone] [1]")
-    assert renamer.rename(unknown, rng).ids == unknown.ids  # what is spelled in bytes is no word
+    assert substituter.substitute(unknown, rng).ids == unknown.ids  # what is spelled in bytes is no word
     rows = [row("Find Orchard", "type [6] [Orchard] [1]")] * 400
-    changed = sum(one.ids != rows[0].ids for one in renamed(rows, 0.5, renamer, rng))
+    changed = sum(one.ids != rows[0].ids for one in substitute_words(rows, 0.5, substituter, rng))
     assert 120 < changed < 220  # half, of which a sixth draws the same name
-    assert renamed(rows, 0.0, renamer, rng) == rows
+    assert substitute_words(rows, 0.0, substituter, rng) == rows
 
 
 def test_the_trainer_renames_anew_in_every_batch_and_the_same_in_every_run(tmp_path, monkeypatch):
     seen: list[list[list[int]]] = [[], []]
-    rename = Renamer.rename
+    substitute = WordSubstituter.substitute
     for number, names in enumerate(seen):
 
         def remembered(self, row, rng, names=names):
-            changed = rename(self, row, rng)
+            changed = substitute(self, row, rng)
             names.append(changed.ids)
             return changed
 
-        monkeypatch.setattr(Renamer, "rename", remembered)
-        settings = {"iterations": 1, "steps_per_iteration": 2, "batch_size": 2, "demonstrations": 2, "renamed": 1.0}
+        monkeypatch.setattr(WordSubstituter, "substitute", remembered)
+        settings = {
+            "iterations": 1,
+            "steps_per_iteration": 2,
+            "batch_size": 2,
+            "demonstrations": 2,
+            "word_substitution": 1.0,
+        }
         quiet = {"report": False, "threads": 1, "device": "cpu", "max_new_tokens": 4}
         train(SFT(**settings, **quiet, output=str(tmp_path / str(number))), lambda line: None)
     assert len(seen[0]) == 4 and seen[0] == seen[1]

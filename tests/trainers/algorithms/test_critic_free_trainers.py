@@ -14,10 +14,10 @@ from agentrl.trainers.update.batch import Batch, token_weights
 from agentrl.trainers.update.policy import Part
 from tests.longer import only
 from tests.trainers import toys
+from tests.trainers.algorithms.test_grpo import batch, no_scores
+from tests.trainers.algorithms.test_ppo import chance, last_policy
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
-from tests.trainers.test_grpo import batch, no_scores
-from tests.trainers.test_ppo import chance, last_policy
 
 TRAINERS: dict[str, Any] = {
     "grpo": grpo,
@@ -96,12 +96,12 @@ def test_one_update_of_a_vision_language_model(tmp_path, name) -> None:
         "episodes": 4,
         "group_size": 4,
         "num_envs": 4,
-        "extra_rounds": 0,
+        "dynamic_sampling_rounds": 0,
         "prompt_style": "step" if name in ("gigpo", "gspo") else "conversation",
         "kl_coef": 0.01,
     }
     if name == "reinforce_pp":
-        del options["extra_rounds"]
+        del options["dynamic_sampling_rounds"]
     folder = TRAINERS[name].train(getattr(toys, name)("tiny-vlm", tmp_path / "run", **options))
     loss = lines(folder, "train")[0]["loss"]
     assert loss["policy"] is not None and loss["kl"] is not None and loss["entropy"] > 0
