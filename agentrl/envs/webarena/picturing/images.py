@@ -76,6 +76,7 @@ class Images:
         return picture if picture.size == size else picture.resize(size, Image.Resampling.BILINEAR)
 
 
+@lru_cache(maxsize=32)  # episodes of one process show the same pictures, and a map takes longer than all else on a page
 def draw_svg(data: bytes, width: int, height: int) -> Image.Image | None:
     """The picture in this size; None if it cannot be read. What is unknown in it is left out."""
     if len(data) > MAX_SVG:
