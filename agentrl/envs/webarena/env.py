@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,20 +20,18 @@ from agentrl.core.task_generator import TaskGenerator
 from agentrl.envs.webarena import arguments
 from agentrl.envs.webarena.acting import grammars
 from agentrl.envs.webarena.acting.actions import Action, perform, possible_actions
-from agentrl.envs.webarena.acting.grammars import read_turn
+from agentrl.envs.webarena.acting.grammars import InGrammar, read_turn
 from agentrl.envs.webarena.arguments import one_of
 from agentrl.envs.webarena.backend import ActionFailed, View
-from agentrl.envs.webarena.browsing.dom import open_backend
+from agentrl.envs.webarena.embedded import EmbeddedSites
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.evaluators.judge import answer_judge
 from agentrl.envs.webarena.observing.modes import EXPLANATIONS, observe
-from agentrl.envs.webarena.observing.texts import Names
+from agentrl.envs.webarena.observing.texts import told
 from agentrl.envs.webarena.oracle import about, right_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
-from agentrl.envs.webarena.sites.places import cookies
-from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.state import GUIDES, Lookout, Saved, WebState, cart_of, page_facts, quoted_words, records
+from agentrl.envs.webarena.state import GUIDES, Episode, Saved, WebState, page_facts, quoted_words, records
 from agentrl.envs.webarena.tasks.intents import intent_id
 from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
 from agentrl.envs.webarena.tasks.schema import SITES
@@ -42,11 +41,9 @@ if TYPE_CHECKING:
     from agentrl.envs.webarena.live.sites import LiveSites
 
 OUTCOME = "outcome"  # the one reward term
-MAX_NAME = 60  # characters of an element's name in `info["told_actions"]`
-UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
 
 
-class WebArenaLiteEnv(AgentEnv[Any, Any]):
+class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     """Do tasks on five web sites: a shop, its administration, a forum, a code host and a map.
 
     ## Description
@@ -238,26 +235,20 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _open(self) -> None:
         """What belongs to this process: connections to the sites' data, and the pages that are open."""
-        self.world = World()
-        self._live: LiveSites | None = None
-        if self._addresses is not None:
+        if self._addresses is None:
+            self._sites: EmbeddedSites | LiveSites = EmbeddedSites(self._backend_kind)
+        else:
             from agentrl.envs.webarena.live.sites import LiveSites  # an extra
 
-            self._live = LiveSites(self._addresses, **self._live_options)
-        self.backend = open_backend(self._backend_kind, self.world) if self._live is None else self._live.backend
+            self._sites = LiveSites(self._addresses, **self._live_options)
+        self.world, self.backend = self._sites.world, self._sites.backend
         self._forget()
 
     def _forget(self) -> None:
         """Nothing has happened yet in this episode."""
         self.picture.forget()
-        self._done: list[str] = []  # actions, oldest first
-        self._told_actions: list[str] = []  # those of the last turn, with the names of what they were done to
-        self._unread = 0  # replies in a row that could not be read
-        self._answer: str | None = None
-        self._score: float | None = None
-        self._pending = False
-        self._lacks: tuple[str, ...] = ()  # what the evaluator did not find at the end
-        self._lookout = Lookout()
+        self._sites.forget()
+        self._episode = Episode()
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split's tasks."""
@@ -292,11 +283,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     def _begin(self, task: Found) -> None:
         self._found = task
         self._forget()
-        if self._live is not None:
-            self._live.start(task.task)
-            return
-        self.world.clear()
-        self.backend.start(task.task.start_url.split(" |AND| "), cookies(task.task.sites))
+        self._sites.start(task.task)
 
     def _task(self) -> str:
         return self._current.id
@@ -308,33 +295,26 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _read(self, action: Any) -> Turn:
         turn = read_turn(action, self.action_format, strict_upstream=self.strict_upstream)
-        self._unread, self._told_actions = 0 if turn.actions else self._unread + 1, []
+        self._episode.unread, self._episode.told = 0 if turn.actions else self._episode.unread + 1, []
         return turn
 
     def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
         done, terms, effective, fault = super()._run(turn)
-        if self.early_stop and not self._terminated:
-            # The benchmark's own script gives up on an agent that cannot be understood or repeats itself.
-            repeated = len(self._done) >= EQUAL_ACTIONS and len(set(self._done[-EQUAL_ACTIONS:])) == 1
-            if repeated or self._unread >= UNREAD_REPLIES:
-                why = "the same action again and again." if repeated else "unreadable."
-                stopped = self._finish("", f"Stopped early: {why}")
-                terms = {**terms, **stopped.terms}
-                self._terminated, self._success = True, stopped.success
-                self._feedback = " ".join(filter(None, (self._feedback, stopped.feedback)))
+        if self.early_stop and not self._terminated and (why := self._episode.is_stuck):
+            stopped = self._finish("", f"Stopped early: {why}")
+            terms = {**terms, **stopped.terms}
+            self._terminated, self._success = True, stopped.success
+            self._feedback = " ".join(filter(None, (self._feedback, stopped.feedback)))
         return done, terms, effective, fault
 
     def _act(self, primitive: Action) -> Outcome:
-        self._done.append(self.action_name(primitive))
-        self._told_actions.append(self._done[-1])
+        name, episode = self.action_name(primitive), self._episode
+        episode.done.append(name)
+        episode.told.append(name)
         if primitive.ends:
             return self._finish(primitive.answer, "")
         view = self.backend.view()
-        if primitive.element is not None and 0 <= primitive.element < len(view.labels):
-            # In words: ids change from page to page, and a reader of the history has no page.
-            names, chosen = Names(view), view.labels[primitive.element]
-            name = names.name(chosen, names.role(chosen))[:MAX_NAME]
-            self._told_actions[-1] += f" ({name})" if name else ""
+        episode.told[-1] = told(name, view, primitive.element)
         before = self._moment(view)
         try:
             feedback = perform(primitive, self.backend)
@@ -352,17 +332,17 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _finish(self, answer: str, feedback: str) -> Outcome:
         """The result of the episode: 1, 0, or pending where nobody can tell yet."""
-        self._answer, task = answer, self._current.task
+        episode, task = self._episode, self._current.task
+        episode.answer = answer
         if not self.hide_outcome and task.eval is not None:
-            accounts = None if self._live is None else self._live.accounts
+            accounts = self._sites.accounts
             try:
                 result = evaluate(task, answer, self.backend, self.dialect, self.judge, self._addresses, accounts)
-                self._score, self._lacks = result.score, tuple(result.lacks)
+                episode.score, episode.lacks = result.score, tuple(result.lacks)
             except Fault as fault:
                 feedback = f"The result could not be judged ({type(fault).__name__}: {fault})."
-        self._pending = self._score is None
-        terms = {} if self._score is None else {OUTCOME: self._score}
-        return Outcome(terms, True, True, self._score == 1.0, feedback)
+        terms = {} if episode.score is None else {OUTCOME: episode.score}
+        return Outcome(terms, True, True, episode.score == 1.0, feedback)
 
     def _at_limit(self) -> Outcome:
         """Without an answer; a task that only asked for a change may be done."""
@@ -370,40 +350,31 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return outcome._replace(terminated=outcome.success)
 
     def _pending_terms(self) -> list[str]:
-        return [OUTCOME] if self._pending else []
-
-    def action_name(self, primitive: Action) -> str:
-        """The action in the grammar of this environment."""
-        return grammars.write(primitive, self.action_format)
+        return [OUTCOME] if self._episode.pending else []
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
         task = self._current.about()
-        info |= {"url": self.backend.view().url, "told_actions": list(self._told_actions), **task, "metrics": {}}
-        if self._over and self._score is not None:
+        info |= {"url": self.backend.view().url, "told_actions": list(self._episode.told), **task, "metrics": {}}
+        if self._over and self._episode.score is not None:
             # The result once more, under what an analysis groups by: each site, and what was new about the task.
             names = [*self._current.task.sites, *([f"new_{task['novelty']}"] if task["novelty"] else [])]
-            info["metrics"] = {f"success_{name}": float(self._score) for name in names}
+            info["metrics"] = {f"success_{name}": float(self._episode.score) for name in names}
         return info
 
     def state(self) -> WebState:
         """The page, the forms, the cart, what was changed, what is still missing."""
         view, task = self.backend.view(), self._current.task
-        if self._live is not None:
-            cart, lacking = (), self._lacks  # looked up at the end only
-        else:
-            cart = cart_of(self.world, self.backend.cookies)
-            lacking = self._lookout.missing(task, self.backend, self.world, self.dialect)
         return WebState(
             instruction=task.intent,
-            actions=tuple(self._done),
+            actions=tuple(self._episode.done),
             page=self._written(),
             site=arguments.site_of(view.url, self._addresses),
-            cart=cart,
+            cart=self._sites.cart(),
             records=records(self.world),
-            missing=lacking,
-            answer=self._answer,
-            outcome=self._score,
+            missing=self._sites.missing(task, self.dialect, at_end=self._episode.lacks),
+            answer=self._episode.answer,
+            outcome=self._episode.score,
             **page_facts(view),
         )
 
@@ -422,8 +393,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     def _rehearse(self, task: str | None = None) -> tuple[int, bool]:
         """How many actions the oracle takes, and whether it succeeds: from here, or in a task from its start. Played on
         a copy, which asks no judge and opens no browser."""
-        copy = type(self)(**{**self._arguments, "backend": "dom", "judge": "rule", "hide_outcome": False})
-        try:
+        with closing(
+            type(self)(**{**self._arguments, "backend": "dom", "judge": "rule", "hide_outcome": False})
+        ) as copy:
             if task is None:
                 copy._load_all(self._save_all())
             else:
@@ -433,8 +405,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
                 copy.step(action)
                 count += 1
             return count, copy._success
-        finally:
-            copy.close()
 
     def about_task(self) -> dict[str, Any]:
         """The site, how many requirements the instruction states, and how many actions the solution takes."""
@@ -450,22 +420,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             return []
         words = quoted_words(self._current.task.intent)
         return [self.action_name(action) for action in possible_actions(self.backend.view(), words)]
-
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        """One tool for each action."""
-        return list(grammars.tool_schemas())
-
-    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """A call as an action."""
-        action = grammars.action_of_call(name, arguments)
-        return None if action is None else self.action_name(action)
-
-    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
-        """An action as a call."""
-        turn = read_turn(action, self.action_format)
-        call = grammars.call_of_action(turn.actions[0]) if turn.actions else None
-        return None if call is None else [call]
 
     @property
     def system_prompt(self) -> str:
@@ -495,9 +449,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return observe(self.backend.view(), "compact")
 
     def _save(self) -> dict[str, Any]:
+        episode = self._episode
         saved = Saved(
-            self._index, self._stride, self._task(), self.world.save(), self.backend.save(), list(self._done),
-            self._unread, self._answer, self._score, self._pending,
+            self._index, self._stride, self._task(), self.world.save(), self.backend.save(), list(episode.done),
+            episode.unread, episode.answer, episode.score, episode.pending,
         )  # fmt: skip
         return msgspec.structs.asdict(saved)
 
@@ -509,8 +464,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self.backend.load(saved.backend)
         self._found = found
         self._forget()
-        self._done, self._unread, self._answer = saved.done, saved.unread, saved.answer
-        self._score, self._pending = saved.score, saved.pending
+        self._episode = Episode(saved.done, [], saved.unread, saved.answer, saved.score)
 
     def close(self) -> None:
         """Close the databases; may be called twice."""
@@ -520,7 +474,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("world", "backend", "_live", "_lookout"):
+        for name in ("world", "backend", "_sites"):
             del state[name]  # connections and pages belong to their process
         return {**state, "_found": None, "_saved": None if self._turn is None else self._save()}
 

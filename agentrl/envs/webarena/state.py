@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -13,31 +12,27 @@ import msgspec
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
-from agentrl.envs.webarena.backend import Backend, View
-from agentrl.envs.webarena.evaluators.evaluate import missing
-from agentrl.envs.webarena.evaluators.pages import Seen
-from agentrl.envs.webarena.sites.places import PLACES
-from agentrl.envs.webarena.sites.shop.base import cart_items
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.schema import WebTask
 
 MAX_VALUE = 200  # characters of a form field or column
 MAX_FIELDS = 80
+UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
 UNSEEN_TYPES = ("hidden", "password", "submit", "button", "reset", "image")
 
 
 def form_fields(view: View) -> dict[str, str]:
     """The contents of the fields of the page by name; of radio buttons the chosen value, of check boxes "on" or ""."""
     found: dict[str, str] = {}
-    for field, value in view.values.items():
-        name, kind = field.get("name", ""), field.get("type", "").lower()
-        if not name or kind in UNSEEN_TYPES or len(found) >= MAX_FIELDS or field not in view.boxes:
+    for element, value in view.values.items():
+        name, kind = element.get("name", ""), element.get("type", "").lower()
+        if not name or kind in UNSEEN_TYPES or len(found) >= MAX_FIELDS or element not in view.boxes:
             continue
         if kind == "radio":
             if value:
-                found[name] = clipped(field.get("value", "on"))
+                found[name] = clipped(element.get("value", "on"))
         elif kind == "checkbox" and (name.endswith("[]") or name in found):
-            found[f"{name} {clipped(field.get('value', 'on'))}"] = value
+            found[f"{name} {clipped(element.get('value', 'on'))}"] = value
         else:
             found[name] = clipped(value)
     return found
@@ -54,19 +49,6 @@ def page_facts(view: View) -> dict[str, Any]:
         "scroll": view.scroll,
         "fields": form_fields(view),
     }
-
-
-def cart_of(world: World, cookies: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """What the visitor with these cookies has in the shopping cart: "2 x name"."""
-    place = PLACES["shopping"]
-    token = cookies.get(place.origin, {}).get(place.site.cookie)
-    if token is None:
-        return ()
-    db = world.database(place.data)
-    session = db.row("SELECT id, user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
-    if session is None:
-        return ()
-    return tuple(f"{item['qty']} x {item['name']}" for item in cart_items(db, session["user_id"], session["id"]))
 
 
 def records(world: World) -> dict[str, Any]:
@@ -168,24 +150,28 @@ def _safe(text: str) -> str:
     return " ".join(text.replace("<", "(").replace(">", ")").split())[:300]
 
 
-class Lookout:
-    """What the evaluator of a task still misses, looked up once for every view. The pages it looks at are opened again
-    only after something was written or a cookie has changed."""
+@dataclass
+class Episode:
+    """What the agent has done so far, and what came of it."""
 
-    def __init__(self) -> None:
-        self._found: tuple[View, tuple[str, ...]] | None = None
-        self._seen: tuple[Any, Seen] = (None, {})  # what was on those pages, and when
+    done: list[str] = field(default_factory=list)  # actions, oldest first
+    told: list[str] = field(default_factory=list)  # those of the last turn, with the names of what they were done to
+    unread: int = 0  # replies in a row that could not be read
+    answer: str | None = None
+    score: float | None = None
+    lacks: tuple[str, ...] = ()  # what the evaluator did not find at the end
 
-    def missing(self, task: WebTask, backend: Backend, world: World, dialect: str) -> tuple[str, ...]:
-        """What is not there yet; nothing for a task without an evaluator."""
-        view = backend.view()
-        if self._found is None or self._found[0] is not view:
-            now = (world.writes, {origin: dict(jar) for origin, jar in backend.cookies.items()})
-            if self._seen[0] != now:
-                self._seen = (now, {})
-            found = () if task.eval is None else tuple(missing(task, backend, dialect, seen=self._seen[1]))
-            self._found = (view, found)
-        return self._found[1]
+    @property
+    def pending(self) -> bool:
+        """Is it over, and nobody can tell the result yet?"""
+        return self.answer is not None and self.score is None
+
+    @property
+    def is_stuck(self) -> str:
+        """Why the benchmark's own script gives up on the agent; empty if it goes on."""
+        if len(self.done) >= EQUAL_ACTIONS and len(set(self.done[-EQUAL_ACTIONS:])) == 1:
+            return "the same action again and again."
+        return "unreadable." if self.unread >= UNREAD_REPLIES else ""
 
 
 class Saved(msgspec.Struct):

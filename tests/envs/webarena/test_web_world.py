@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
+import pytest
+
+from agentrl.envs.webarena.sites import places
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import Recent, World, place_of
@@ -92,3 +96,15 @@ def test_browsers_keep_nothing_that_a_visitor_can_change() -> None:
     paths |= {f"/media/catalog/product/{added}.png": False, "/": False, "/static/none.css": False}
     found = {path: world.fetch(Request("GET", f"http://shopping.localhost{path}")).lasting for path in paths}
     assert found == paths
+
+
+@pytest.mark.parametrize("changed", ["formats.py", "database.py", "site.py", "words.toml", "schema.sql"])
+def test_base_data_gets_another_name_when_something_that_makes_it_has_changed(
+    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
+    monkeypatch.setattr(places, "_build", lambda path, module: None)  # the name is all that matters
+    before, read = places.base_file.__wrapped__("map"), Path.read_bytes
+    assert places.base_file.__wrapped__("map") == before
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == changed))
+    assert places.base_file.__wrapped__("map") != before

@@ -13,42 +13,13 @@ from agentrl.envs.webarena.acting.actions import NEEDS, Action, checked
 from agentrl.envs.webarena.acting.browsergym import read_browsergym, write_browsergym
 from agentrl.envs.webarena.acting.webarena import read_webarena, write_webarena
 from agentrl.envs.webarena.acting.webrl import read_webrl, write_webrl
+from agentrl.envs.webarena.data_files import data_file
 
 MAX_REPLY = 4_000_000  # characters; a text of a megabyte may be typed into a field
-WEBRL = """\
-Each turn write one call. Lines that begin with # may come before it, to describe the element or to keep a note.
-do(action="Click", element="12") clicks the element with that id. In the same way: "Right Click", "Hover".
-do(action="Type", argument="text", element="12") replaces what stands in a field.
-do(action="Search", argument="text", element="12") does the same and presses Enter.
-do(action="Select Dropdown Option", argument="Blue", element="12") chooses the first option that contains the text.
-do(action="Press Enter") presses Enter; do(action="Press", argument="Tab") another key.
-do(action="Scroll Down") and do(action="Scroll Up") move the page.
-do(action="Switch Tab", argument="1") shows another tab, counted from 0. Also: "New Tab", "Close Tab", "Wait".
-do(action="Go To", argument="http://...") opens an address. go_backward() and go_forward() move in the history.
-quote("text") keeps a note. exit(message="answer") ends the task; the message is the answer, if one was asked for."""
-
-WEBARENA = """\
-Each turn write one action, alone or between three backticks:
-click [12] clicks the element with that id. hover [12] and right_click [12] move the pointer there or click otherwise.
-type [12] [text] [1] replaces what stands in a field and presses Enter, type [12] [text] [0] without Enter.
-select [12] [Blue] chooses the first option of a list that contains the text.
-press [ctrl+a] presses keys. scroll [down] and scroll [up] move the page.
-new_tab opens a tab, tab_focus [1] shows another one, counted from 0, and close_tab closes this one.
-goto [http://...] opens an address. go_back and go_forward move in the history. wait does nothing.
-note [text] keeps a note. stop [answer] ends the task; leave the brackets empty if nothing was asked."""
-
-BROWSERGYM = """\
-Each turn write one call; the first one of a reply counts:
-click("12") clicks the element with that id; click("12", button="right") with the other button. Also dblclick("12"),
-hover("12"), focus("12").
-fill("12", "text") replaces what stands in a field; fill("12", "text", enter=True) also presses Enter. clear("12").
-select_option("12", "Blue") chooses an option. press("12", "Enter") presses a key there, keyboard_press("Tab") anywhere.
-scroll(0, 200) moves the page down, scroll(0, -200) up, each time by two thirds of what is shown.
-goto("http://...") opens an address. go_back(), go_forward(), new_tab(), tab_focus(1) (counted from 0), tab_close().
-noop() waits. note("text") keeps a note. send_msg_to_user("answer") ends the task with an answer (or with "" if nothing
-was asked), report_infeasible("reason") says that it cannot be done."""
-
-PROMPTS = {"webrl": WEBRL, "webarena": WEBARENA, "browsergym": BROWSERGYM}
+_TEXTS = data_file("agentrl.envs.webarena.acting", "grammars.toml")
+# name -> what it does, and what its text is called and means
+_TOOLS: dict[str, tuple[str, str, str]] = _TEXTS["tools"]
+PROMPTS: dict[str, str] = _TEXTS["prompts"]
 
 
 def system_prompt(shown: str, grammar: str, max_turns: int) -> str:
@@ -72,28 +43,6 @@ SAMPLES = (
     Action("exit", text="done"),
 )
 _ELEMENT = {"type": "integer", "description": "The id of the element."}
-# name -> what it does, and what its text is called and means
-_TOOLS: dict[str, tuple[str, str, str]] = {
-    "click": ("Click an element.", "", ""),
-    "right_click": ("Click an element with the right button.", "", ""),
-    "hover": ("Move the pointer over an element.", "", ""),
-    "type": ("Replace what stands in a field.", "text", "What to type."),
-    "search": ("Replace what stands in a field and press Enter.", "text", "What to type."),
-    "select": ("Choose an option of a list.", "option", "The option, or a part of it."),
-    "press": ("Press a key or a combination of keys.", "key", "Such as Enter, Tab or Control+A."),
-    "scroll_up": ("Show what is further up.", "", ""),
-    "scroll_down": ("Show what is further down.", "", ""),
-    "new_tab": ("Open an empty tab.", "", ""),
-    "tab_focus": ("Show another tab.", "", ""),
-    "close_tab": ("Close the tab that is shown.", "", ""),
-    "goto": ("Open an address.", "url", "The address."),
-    "back": ("Go back in the history.", "", ""),
-    "forward": ("Go forward in the history.", "", ""),
-    "wait": ("Do nothing.", "", ""),
-    "note": ("Keep a note.", "text", "The note."),
-    "exit": ("End the task.", "answer", "The answer; empty if nothing was asked."),
-    "infeasible": ("End the task because it cannot be done.", "reason", "Why not."),
-}
 
 
 @cache
@@ -167,3 +116,29 @@ def read_turn(reply: Any, grammar: str = "webrl", *, strict_upstream: bool = Fal
 def write(action: Action, grammar: str = "webrl") -> str:
     """The action as text; `read_turn` reads it as the same action, whatever text is in it."""
     return GRAMMARS[grammar].write(action)
+
+
+class InGrammar:
+    """The part of an environment that writes actions in a grammar and offers them as tools."""
+
+    action_format: str
+
+    def action_name(self, primitive: Action) -> str:
+        """The action in the grammar of this environment."""
+        return write(primitive, self.action_format)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """One tool for each action."""
+        return list(tool_schemas())
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """A call as an action."""
+        action = action_of_call(name, arguments)
+        return None if action is None else self.action_name(action)
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
+        """An action as a call."""
+        turn = read_turn(action, self.action_format)
+        call = call_of_action(turn.actions[0]) if turn.actions else None
+        return None if call is None else [call]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.backend import VIEWPORT, Backend, Tab, View
+from agentrl.envs.webarena.backend import VIEWPORT, Tab, View
 from agentrl.envs.webarena.browsing.forms import Contents, kind_of
 from agentrl.envs.webarena.browsing.input import (
     accepted_text,
@@ -261,12 +261,3 @@ class DomBackend:
     def __setstate__(self, state: dict[str, Any]) -> None:
         DomBackend.__init__(self, state["world"], state["viewport"])
         self.load(state["saved"])
-
-
-def open_backend(kind: str, world: World) -> Backend:
-    """The back end of this name, "dom" or "browser", over the embedded sites."""
-    if kind == "dom":
-        return DomBackend(world)
-    from agentrl.envs.webarena.browsing.browser import BrowserBackend  # an extra
-
-    return BrowserBackend(world)

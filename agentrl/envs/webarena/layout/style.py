@@ -15,59 +15,13 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from agentrl.envs.webarena.layout.stylesheet import Compound, Declarations, Em, Percent, Sheet, declare
 from agentrl.envs.webarena.layout.text import ASCENT, DESCENT
 
 MAX_CHAINS = 40_000  # kept for one set of style sheets; hostile pages could make any number
-
-# What browsers do without any style sheet, as far as it matters here.
-BROWSER_SHEET = """
-head, script, style, link, meta, title, template, noscript, datalist, area, base, param, source, track, dialog, rp
-  { display: none }
-html, body, address, article, aside, blockquote, center, dd, details, div, dl, dt, fieldset, figcaption, figure,
-footer, form, frameset, frame, h1, h2, h3, h4, h5, h6, header, hgroup, hr, legend, li, main, menu, nav, ol, p, pre,
-search, section, summary, ul, optgroup, option { display: block }
-body { margin: 8px }
-p, blockquote, figure, dl, ul, ol, pre { margin-top: 1em; margin-bottom: 1em }
-blockquote, figure { margin-left: 40px; margin-right: 40px }
-ul, ol, menu { padding-left: 40px }
-dd { margin-left: 40px }
-h1 { font-size: 32px; margin-top: 21px; margin-bottom: 21px }
-h2 { font-size: 24px; margin-top: 20px; margin-bottom: 20px }
-h3 { font-size: 18.72px; margin-top: 18.7px; margin-bottom: 18.7px }
-h4 { margin-top: 21.3px; margin-bottom: 21.3px }
-h5 { font-size: 13.28px; margin-top: 22.2px; margin-bottom: 22.2px }
-h6 { font-size: 10.72px; margin-top: 25px; margin-bottom: 25px }
-small, sub, sup { font-size: 11.67px }
-hr { border: 1px solid; margin: 8px 0px }
-fieldset { border: 2px groove; padding: 5px 10px 9px 10px; margin: 0px 2px }
-legend { padding: 0px 2px }
-pre, listing, xmp, plaintext { white-space: pre; display: block }
-textarea { white-space: pre-wrap }
-nobr { white-space: nowrap }
-center { text-align: center }
-sub { vertical-align: sub }
-sup { vertical-align: super }
-table { display: table; box-sizing: border-box; text-align: left; white-space: normal }
-caption { display: table-caption; text-align: center }
-thead { display: table-header-group } tbody { display: table-row-group } tfoot { display: table-footer-group }
-tr { display: table-row }
-mark { background: yellow }
-td, th { display: table-cell; padding: 1px; vertical-align: middle }
-th { text-align: center }
-col { display: table-column } colgroup { display: table-column-group }
-button, input, select, textarea { display: inline-block; box-sizing: border-box; font-size: 13.33px;
-  line-height: normal; text-align: left; white-space: normal; padding: 1px 2px; border: 2px solid }
-textarea { padding: 2px; border: 1px solid; width: 182px; height: 36px; white-space: pre-wrap }
-input { width: 153px; height: 21px }
-select { height: 19px; border: 1px solid; cursor: default }
-button { text-align: center; padding: 1px 6px; cursor: default }
-label { cursor: default }
-img, svg, video, canvas, object, embed, iframe, audio, meter, progress { display: inline-block }
-iframe, object, embed { width: 300px; height: 150px }
-"""
 
 
 class Style:
@@ -276,7 +230,7 @@ class Cascade:
         return merged
 
 
-_BROWSER_SHEET = Sheet([BROWSER_SHEET])
+_BROWSER_SHEET = Sheet([files("agentrl.envs.webarena.layout").joinpath("browser.css").read_text("utf-8")])
 
 
 @lru_cache(32)

@@ -1,5 +1,4 @@
-"""`LiveSites`: what an episode on real sites needs before it starts: sites as they should be, and a login, made as a
-user does."""
+"""`LiveSites`: real sites as an episode meets them: as they should be, and with a login, made as a user does."""
 
 from __future__ import annotations
 
@@ -25,6 +24,7 @@ from agentrl.envs.webarena.arguments import accounts_for
 from agentrl.envs.webarena.backend import VIEWPORT
 from agentrl.envs.webarena.live.backend import LiveBackend
 from agentrl.envs.webarena.sites.places import Account
+from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.schema import WebTask
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,8 @@ def _reason(error: PlaywrightError) -> str:
 
 class LiveSites:
     """Real sites at `addresses`. `reset_sites` brings them into the state in which an episode starts; without it they
-    stay as the episode before has left them. With `storage_state` nobody logs in: the browser starts with that."""
+    stay as the episode before has left them. With `storage_state` nobody logs in: the browser starts with that. What
+    embedded sites would know beside the pages is empty."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class LiveSites:
         storage_state: str | os.PathLike[str] | None = None,
     ) -> None:
         self.addresses, self.accounts = dict(addresses), accounts_for(accounts)
-        self.backend = LiveBackend(tuple(addresses.values()))
+        self.backend, self.world = LiveBackend(tuple(addresses.values())), World()
         if reset_sites is not None and not callable(reset_sites):
             is_list = isinstance(reset_sites, Sequence) and not isinstance(reset_sites, (str, bytes))
             if not is_list or not reset_sites or not all(isinstance(word, str) for word in reset_sites):
@@ -136,6 +137,17 @@ class LiveSites:
             if not shows_members(site, url, *self.backend.read(url)):  # a login of earlier that has ended meanwhile
                 self._open(task, self._login(sites, ended=state))
                 return
+
+    def forget(self) -> None:
+        """Nothing is kept from episode to episode."""
+
+    def missing(self, task: WebTask, dialect: str, at_end: tuple[str, ...]) -> tuple[str, ...]:
+        """What the evaluator missed: it looks at real sites once, at the end."""
+        return at_end
+
+    def cart(self) -> tuple[str, ...]:
+        """Not known of real sites."""
+        return ()
 
     def _open(self, task: WebTask, state: State | str | os.PathLike[str] | None) -> None:
         self.backend.storage_state = state

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.data_files import data_file
 from agentrl.envs.webarena.observing import texts
 from agentrl.envs.webarena.observing.texts import header as header_of
 
@@ -70,8 +69,7 @@ _kept_word_cost = lru_cache(maxsize=16_384)(_word_cost)  # pages are made of the
 
 @cache
 def _one_token_pieces() -> frozenset[str]:
-    text = files("agentrl.envs.webarena.observing").joinpath("one_token_words.toml").read_text("utf-8")
-    lists = tomllib.loads(text)
+    lists = data_file("agentrl.envs.webarena.observing", "one_token_words.toml")
     return frozenset([*(f" {word}" for word in lists["behind_space"].split()), *lists["elsewhere"].split()])
 
 

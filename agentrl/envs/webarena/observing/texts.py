@@ -104,6 +104,19 @@ FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider", 
 _NO_ROLES = ("", "presentation", "none", "generic")
 
 
+MAX_TOLD = 60  # characters of an element's name in `info["told_actions"]`
+
+
+def told(action: str, view: View, element: int | None) -> str:
+    """An action in words: with the name of the element of this view that it is done to. Ids change from page to page,
+    and a reader of the history has no page."""
+    if element is None or not 0 <= element < len(view.labels):
+        return action
+    names, chosen = Names(view), view.labels[element]
+    name = names.name(chosen, names.role(chosen))[:MAX_TOLD]
+    return f"{action} ({name})" if name else action
+
+
 class Names:
     """Roles and names of the elements of one view."""
 

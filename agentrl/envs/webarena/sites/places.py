@@ -81,10 +81,10 @@ def cookies(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
 def base_file(data: str) -> Path:
     """The file with the base data of that name, built on first use and kept in the cache."""
     module: Any = import_module(f"{SITE_MODULES}.{DATA[data]}")
-    # The name changes with the code and the schema that make the data.
+    # The name changes with what makes the data: the schema, words and code of the site, and what all sites share.
     digest = hashlib.blake2b(digest_size=6)
-    folder = Path(module.__file__).parent
-    for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
+    folder, shared = Path(module.__file__).parent, Path(__file__).parent.glob("*.py")
+    for source in sorted([*shared, *folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
         digest.update(source.read_bytes())
     path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{digest.hexdigest()}.sqlite"
     if _is_whole(path):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.webarena.layout.text import font_file
@@ -28,6 +28,7 @@ SESSION_TABLE = """CREATE TABLE session (
 );
 CREATE INDEX session_token ON session (site, token);"""
 FONT = "site.ttf"
+Found = TypeVar("Found")
 STATIC_TYPES = {".css": "text/css; charset=utf-8", ".png": "image/png", ".ttf": "font/ttf"}
 
 
@@ -41,6 +42,13 @@ class Forbidden(Exception):
 
 class LoginNeeded(Exception):
     """The page is for members; the browser is sent to the login page."""
+
+
+def existing(found: Found | None) -> Found:
+    """What was looked up for a page; `NotFound` where there is none."""
+    if found is None:
+        raise NotFound
+    return found
 
 
 Handler = Callable[["Context"], Response]
@@ -88,6 +96,13 @@ class Context:
     def number(self, text: str, default: int = 0, most: int = 10**9) -> int:
         """A whole number out of hostile text, between 0 and `most`."""
         return min(int(text), most) if re.fullmatch(r"[0-9]{1,12}", text.strip()) else default
+
+    def record(self, table: str, name: str = "id", **values: Any) -> sqlite3.Row:
+        """The row whose id is this part of the path, which must have these values; `NotFound` without one."""
+        row = existing(self.db.get(table, self.number(self.params[name])))
+        if any(row[column] != value for column, value in values.items()):
+            raise NotFound
+        return row
 
     # ------------------------------------------------------------------ who asks
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from agentrl.envs.webarena.sites.admin.base import sections
+from agentrl.envs.webarena.sites.admin.base import SECTIONS
 from agentrl.envs.webarena.sites.admin.site import site
 
 EXAMPLES = {"id": "1", "address_id": "1", "tab": "orders", "name": "general", "rest": "set/4/type/simple"}
@@ -58,13 +58,13 @@ def test_signing_in_and_out(stranger: Any) -> None:
 
 
 def test_every_menu_entry_leads_to_a_page_of_its_section(admin: Any) -> None:
-    for section in sections():
-        for entry in section.entries:
-            if entry.path:
-                admin.get(entry.path)
-                assert admin.status == 200, entry.path
-                assert admin.text(".entry-open") == entry.label, entry.path
-                assert admin.text(".section-open") == section.label, entry.path
+    for section in SECTIONS:
+        for entry in section["entries"]:
+            if entry["path"]:
+                admin.get(entry["path"])
+                assert admin.status == 200, entry
+                assert admin.text(".entry-open") == entry["label"], entry
+                assert admin.text(".section-open") == section["label"], entry
 
 
 @pytest.mark.parametrize("number", ["0", "999999999", "99999999999999999999", "-1", "1e9", "abc", "%27", "1.5", "٣"])

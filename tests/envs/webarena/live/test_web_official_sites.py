@@ -107,7 +107,7 @@ def test_one_login_serves_many_episodes_and_is_made_again_when_it_has_ended(
 def test_helpers_ask_the_sites_over_the_network(make: Any, sites: SitesOnPorts) -> None:
     env = make([asking("x", "map")])
     env.reset()
-    around = Surroundings(env.backend.evaluation_page(), "", sites.addresses, env._live.accounts)
+    around = Surroundings(env.backend.evaluation_page(), "", sites.addresses, env._sites.accounts)
     found = HELPERS["shopping_get_latest_order_url"](around)
     assert re.fullmatch(re.escape(sites.addresses["shopping"]) + r"/sales/order/view/order_id/[0-9]+/", found)
 
@@ -123,7 +123,7 @@ def test_a_wrong_password_is_a_fault_and_is_not_repeated_in_the_message(
     with pytest.raises(EnvFault, match="did not accept the account 'MarvelsGrantMan136'") as caught:
         env.reset()
     assert "not-the-secret" not in str(caught.value)
-    assert "not-the-secret" not in repr(env.__dict__) and "not-the-secret" not in repr(env._live.accounts)
+    assert "not-the-secret" not in repr(env.__dict__) and "not-the-secret" not in repr(env._sites.accounts)
 
 
 def test_a_site_that_is_down_is_a_fault_at_the_start_and_pending_at_the_end(make: Any, login_files: Path) -> None:

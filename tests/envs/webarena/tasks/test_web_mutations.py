@@ -117,14 +117,14 @@ def test_two_tasks_in_one_are_solved_only_by_both() -> None:
     first, second = env._current.instance.parts  # pyright: ignore[reportOptionalMemberAccess]
     env.reset(options={"task": task})
     env.step(f'exit(message="{second.parameters["answer"]}")')
-    assert env._over and not env._success and env._score == 0.0  # the answer alone
+    assert env._over and not env._success and env.state().outcome == 0.0  # the answer alone
     env.reset(options={"task": task})
     comment = resolve(task_from_json(first.official()))
     while missing(comment, env.backend, env.dialect):
         env.step(env.oracle())
     blob = env.snapshot()
     env.step('exit(message="I do not know")')
-    assert env._over and env._score == 0.0  # the comment alone
+    assert env._over and env.state().outcome == 0.0  # the comment alone
     other = WebArenaLiteEnv()
     other.restore(blob)
     while not other._over:

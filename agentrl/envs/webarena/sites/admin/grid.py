@@ -15,13 +15,13 @@ and gone back to:
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from agentrl.envs.webarena.sites.admin.base import site
+from agentrl.envs.webarena.sites.admin.base import record, returns_to, site
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import day, moment, money, paging, pattern, read_date, short_date
 from agentrl.envs.webarena.sites.messages import Response
@@ -97,6 +97,54 @@ def grid_page(grid: Grid, kind: str, *paths: str) -> None:
     def show(context: Context) -> Response:
         _ = context.member
         return context.page("grid.html", kind=kind, title=grid.title, view=grid.view(context))
+
+
+def form_pages(
+    grid: Grid, table: str, label: str, empty: Mapping[str, Any], values: Callable[[Context, int], dict[str, Any]], *,
+    title: str, key: str = "id", saved: str = "", **shared: Any,
+) -> None:  # fmt: skip
+    """Register the form of a grid's records, to look at one, to change one and to add one.
+
+    `values` reads what the form says about the record with an id (0: a new one). `title` is the column that names a
+    record, `key` its id in addresses, `saved` where the browser goes afterwards (default: to the form again). The
+    template has the name of the table, and knows the record by the last word of that."""
+    new_path, save_path, saved = f"{grid.path}new/", f"{grid.path}save/", saved or grid.edit
+
+    def form(context: Context, row: Mapping[str, Any], kind: str, heading: str) -> Response:
+        return context.page(f"{table}.html", kind=kind, title=heading, **{table.split("_")[-1]: row}, **shared)
+
+    @site.get(grid.edit)
+    def edit(context: Context) -> Response:
+        row = dict(record(context, table))
+        return form(context, row, table, row[title])
+
+    @site.get(new_path)
+    def new(context: Context) -> Response:
+        _ = context.member
+        return form(context, {"id": 0, **empty}, f"{table}_new", f"New {label.title()}")
+
+    @site.post(f"{save_path}{key}/{{id}}/")
+    @returns_to(grid.edit)
+    def save(context: Context) -> Response:
+        number = record(context, table)["id"]
+        context.db.update(table, number, **values(context, number))
+        return context.redirect(saved.format(id=number), f"You saved the {label}.")
+
+    @site.post(save_path)
+    @returns_to(new_path)
+    def create(context: Context) -> Response:
+        number = context.db.insert(table, **values(context, 0))
+        return context.redirect(saved.format(id=number), f"You saved the {label}.")
+
+
+def delete_page(grid: Grid, table: str, message: str, key: str = "id") -> None:
+    """Register the button that deletes one of a grid's records."""
+
+    @site.post(f"{grid.path}delete/{key}/{{id}}/")
+    @returns_to(grid.path)
+    def delete(context: Context) -> Response:
+        context.db.delete(table, record(context, table)["id"])
+        return context.redirect(grid.path, message)
 
 
 def marked(context: Context, table: str) -> list[int]:

@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.admin.base import (
     site,
     whole,
 )
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, delete_page, form_pages, grid_page, marked
 from agentrl.envs.webarena.sites.formats import read_date
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
@@ -27,7 +27,6 @@ ACTIVE_CHOICES = (("1", "Active"), ("0", "Inactive"))
 DISCOUNTS = (
     ("by_percent", "Percent of product price discount"), ("by_fixed", "Fixed amount discount"),
 )  # fmt: skip
-RULE = "/admin/sales_rule/promo_quote/edit/id/{id}/"
 RULES = Grid(
     "/admin/sales_rule/promo_quote/", "Cart Price Rules",
     "SELECT id, name, coupon_code, from_date, to_date, is_active, action, discount_amount,"
@@ -38,35 +37,15 @@ RULES = Grid(
         Column("from_date", "Start", "date", 110), Column("to_date", "End", "date", 110),
         Column("is_active", "Status", "choice", 80, ACTIVE_CHOICES), Column("times_used", "Used", "number", 60),
     ),
-    edit=RULE, open_filters=True, add=("/admin/sales_rule/promo_quote/new/", "Add New Rule"),
+    edit="/admin/sales_rule/promo_quote/edit/id/{id}/", open_filters=True,
+    add=("/admin/sales_rule/promo_quote/new/", "Add New Rule"),
 )  # fmt: skip
 
 
 grid_page(RULES, "cart_rules")
 
 
-@site.get(RULE)
-def edit_rule(context: Context) -> Response:
-    """The form of a rule."""
-    rule = record(context, "cart_rule")
-    return _rule_form(context, dict(rule), rule["name"])
-
-
-@site.get("/admin/sales_rule/promo_quote/new/")
-def new_rule(context: Context) -> Response:
-    """The form of a rule that is not there yet."""
-    _ = context.member
-    rule = {"id": 0, "is_active": 1, "action": "by_percent", "discount_amount": "", "min_subtotal": 0, "times_used": 0}
-    texts = dict.fromkeys(("name", "description", "coupon_code", "from_date", "to_date"), "")
-    return _rule_form(context, {**rule, **texts}, "New Rule")
-
-
-def _rule_form(context: Context, rule: dict[str, Any], title: str) -> Response:
-    kind = "cart_rule" if rule["id"] else "cart_rule_new"
-    return context.page("cart_rule.html", kind=kind, title=title, rule=rule, discounts=DISCOUNTS, yes_no=ACTIVE_CHOICES)
-
-
-def _rule_values(context: Context, own_id: int = 0) -> dict[str, Any]:
+def _rule_values(context: Context, own_id: int) -> dict[str, Any]:
     form = context.form
     code = short(form("coupon_code"), 255, "Coupon Code")
     if code and context.db.value("SELECT count(*) FROM cart_rule WHERE coupon_code = ? AND id != ?", code, own_id):
@@ -95,41 +74,24 @@ def _day(text: str, label: str) -> str:
     return found.isoformat()
 
 
-@site.post("/admin/sales_rule/promo_quote/save/id/{id}/")
-@returns_to(RULE)
-def save_rule(context: Context) -> Response:
-    """Change a rule."""
-    rule = record(context, "cart_rule")
-    context.db.update("cart_rule", rule["id"], **_rule_values(context, rule["id"]))
-    return context.redirect(RULE.format(id=rule["id"]), "You saved the rule.")
-
-
-@site.post("/admin/sales_rule/promo_quote/save/")
-@returns_to("/admin/sales_rule/promo_quote/new/")
-def create_rule(context: Context) -> Response:
-    """Add a rule."""
-    number = context.db.insert("cart_rule", **_rule_values(context))
-    return context.redirect(RULE.format(id=number), "You saved the rule.")
-
-
-@site.post("/admin/sales_rule/promo_quote/delete/id/{id}/")
-@returns_to(RULES.path)
-def delete_rule(context: Context) -> Response:
-    """Remove a rule."""
-    context.db.delete("cart_rule", record(context, "cart_rule")["id"])
-    return context.redirect(RULES.path, "You deleted the rule.")
+form_pages(
+    RULES, "cart_rule", "rule",
+    dict.fromkeys(("name", "description", "coupon_code", "from_date", "to_date", "discount_amount"), "")
+    | {"is_active": 1, "action": "by_percent", "min_subtotal": 0, "times_used": 0},
+    _rule_values, title="name", discounts=DISCOUNTS, yes_no=ACTIVE_CHOICES,
+)  # fmt: skip
+delete_page(RULES, "cart_rule", "You deleted the rule.")
 
 
 # ---------------------------------------------------------------------- search terms
 
-TERM = "/admin/search/term/edit/id/{id}/"
 TERMS = Grid(
     "/admin/search/term/", "Search Terms", "SELECT id, query, results, uses FROM search_term",
     (
         Column("id", "ID", "number", 80), Column("query", "Search Query"), Column("results", "Results", "number", 140),
         Column("uses", "Uses", "number", 140),
     ),
-    edit=TERM, open_filters=True, descending=False, actions=(("delete", "Delete"),),
+    edit="/admin/search/term/edit/id/{id}/", open_filters=True, descending=False, actions=(("delete", "Delete"),),
     actions_path="/admin/search/term/massAction/", add=("/admin/search/term/new/", "Add New Search Term"),
 )  # fmt: skip
 TERMS_REPORT = replace(
@@ -156,22 +118,7 @@ def delete_terms(context: Context) -> Response:
     return context.redirect(TERMS.path, f"Total of {len(chosen)} record(s) were deleted.")
 
 
-@site.get(TERM)
-def edit_term(context: Context) -> Response:
-    """The form of a search term."""
-    term = record(context, "search_term")
-    return context.page("search_term.html", kind="search_term", title=term["query"], term=term)
-
-
-@site.get("/admin/search/term/new/")
-def new_term(context: Context) -> Response:
-    """The form of a search term that is not there yet."""
-    _ = context.member
-    empty = {"id": 0, "query": "", "results": 0, "uses": 0}
-    return context.page("search_term.html", kind="search_term_new", title="New Search Term", term=empty)
-
-
-def _term_values(context: Context, own_id: int = 0) -> dict[str, Any]:
+def _term_values(context: Context, own_id: int) -> dict[str, Any]:
     query = required(context.form("query_text"), "Search Query")
     if context.db.value("SELECT count(*) FROM search_term WHERE query = ? AND id != ?", query, own_id):
         raise Refused("You already have an identical search term query.")
@@ -181,21 +128,10 @@ def _term_values(context: Context, own_id: int = 0) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@site.post("/admin/search/term/save/id/{id}/")
-@returns_to(TERM)
-def save_term(context: Context) -> Response:
-    """Change a search term."""
-    term = record(context, "search_term")
-    context.db.update("search_term", term["id"], **_term_values(context, term["id"]))
-    return context.redirect(TERMS.path, "You saved the search term.")
-
-
-@site.post("/admin/search/term/save/")
-@returns_to("/admin/search/term/new/")
-def create_term(context: Context) -> Response:
-    """Add a search term."""
-    context.db.insert("search_term", **_term_values(context))
-    return context.redirect(TERMS.path, "You saved the search term.")
+form_pages(
+    TERMS, "search_term", "search term", {"query": "", "results": 0, "uses": 0}, _term_values, title="query",
+    saved=TERMS.path,
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- newsletter
@@ -330,9 +266,4 @@ def save(context: Context) -> Response:
     return context.redirect(REVIEWS.path, "You saved the review.")
 
 
-@site.post("/admin/review/product/delete/id/{id}/")
-@returns_to(REVIEWS.path)
-def delete(context: Context) -> Response:
-    """Remove a review for good."""
-    context.db.delete("review", record(context, "review")["id"])
-    return context.redirect(REVIEWS.path, "The review has been deleted.")
+delete_page(REVIEWS, "review", "The review has been deleted.")

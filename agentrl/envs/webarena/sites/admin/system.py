@@ -10,16 +10,15 @@ from agentrl.envs.webarena.sites.admin.base import (
     STORE_NAME,
     Refused,
     paragraphs,
-    record,
     required,
     returns_to,
     short,
     site,
 )
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, delete_page, form_pages, grid_page, marked
 from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context, existing
 
 # ---------------------------------------------------------------------- accounts
 
@@ -93,27 +92,12 @@ grid_page(USERS, "users")
 
 # ---------------------------------------------------------------------- settings
 
-CONFIGURATION = (
-    ("Store Information", (
-        ("Store Name", STORE_NAME), ("Country", "United States"), ("Store Hours of Operation", "Mo-Fr 9:00 to 18:00"),
-    )),
-    ("Locale Options", (
-        ("Timezone", "Eastern Standard Time (America/New York)"), ("Locale", "English (United States)"),
-        ("Weight Unit", "lbs"), ("First Day of Week", "Sunday"),
-    )),
-    ("Currency Options", (("Base Currency", "US Dollar"), ("Default Display Currency", "US Dollar"))),
-    ("Catalog Inventory", (
-        ("Decrease Stock When Order is Placed", "Yes"), ("Out-of-Stock Threshold", "0"),
-        ("Display Out of Stock Products", "Yes"),
-    )),
-)  # fmt: skip
-
 
 @site.get("/admin/admin/system_config/", "/admin/admin/system_config/edit/section/{name}/")
 def configuration(context: Context) -> Response:
     """All settings."""
     _ = context.member
-    return context.page("configuration.html", kind="configuration", title="Configuration", groups=CONFIGURATION)
+    return context.page("configuration.html", kind="configuration", title="Configuration")
 
 
 @site.get("/admin/admin/system_store/")
@@ -130,7 +114,6 @@ def all_stores(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- texts
 
-EDIT = "/admin/cms/page/edit/page_id/{id}/"
 STATUS_CHOICES = (("1", "Enabled"), ("0", "Disabled"))
 PAGES = Grid(
     "/admin/cms/page/", "Pages", "SELECT id, title, identifier, is_active, created_at, updated_at FROM cms_page",
@@ -139,7 +122,8 @@ PAGES = Grid(
         Column("is_active", "Status", "choice", 100, STATUS_CHOICES), Column("created_at", "Created", "date", 170),
         Column("updated_at", "Modified", "date", 170),
     ),
-    searched=("title", "identifier"), descending=False, edit=EDIT, add=("/admin/cms/page/new/", "Add New Page"),
+    searched=("title", "identifier"), descending=False, edit="/admin/cms/page/edit/page_id/{id}/",
+    add=("/admin/cms/page/new/", "Add New Page"),
     actions=(("delete", "Delete"), ("enable", "Enable"), ("disable", "Disable")),
     actions_path="/admin/cms/page/massAction/",
 )  # fmt: skip
@@ -164,24 +148,9 @@ def mass_action(context: Context) -> Response:
     return context.redirect(PAGES.path, f"A total of {len(chosen)} record(s) have been changed.")
 
 
-@site.get(EDIT)
-def edit(context: Context) -> Response:
-    """The form of a page."""
-    page = record(context, "cms_page")
-    return context.page("cms_page.html", kind="cms_page", title=page["title"], page=page, statuses=STATUS_CHOICES)
-
-
-@site.get("/admin/cms/page/new/")
-def new(context: Context) -> Response:
-    """The form of a page that is not there yet."""
-    _ = context.member
-    page = {"id": 0, "title": "", "identifier": "", "content_heading": "", "content": "", "is_active": 1}
-    return context.page("cms_page.html", kind="cms_page_new", title="New Page", page=page, statuses=STATUS_CHOICES)
-
-
-def _values(context: Context, own_id: int = 0) -> dict[str, Any]:
+def _values(context: Context, own_id: int) -> dict[str, Any]:
     """What the form says; `Refused` where it cannot be saved."""
-    form = context.form
+    form, now = context.form, context.db.now()
     title = required(form("title"), "Page Title")
     identifier = short(form("identifier"), 100, "URL Key") or slug(title)[:100]
     if not re.fullmatch(r"[a-z0-9][a-z0-9_/-]*(\.[a-z0-9_-]+)?", identifier):
@@ -191,33 +160,16 @@ def _values(context: Context, own_id: int = 0) -> dict[str, Any]:
     return {
         "title": title, "identifier": identifier, "content": paragraphs(form("content")),
         "content_heading": short(form("content_heading"), 255, "Content Heading"),
-        "is_active": int(form("is_active") != "0"), "updated_at": context.db.now(),
+        "is_active": int(form("is_active") != "0"), "updated_at": now, **({} if own_id else {"created_at": now}),
     }  # fmt: skip
 
 
-@site.post("/admin/cms/page/save/page_id/{id}/")
-@returns_to(EDIT)
-def save(context: Context) -> Response:
-    """Change a page."""
-    page = record(context, "cms_page")
-    context.db.update("cms_page", page["id"], **_values(context, page["id"]))
-    return context.redirect(EDIT.format(id=page["id"]), "You saved the page.")
-
-
-@site.post("/admin/cms/page/save/")
-@returns_to("/admin/cms/page/new/")
-def create(context: Context) -> Response:
-    """Add a page."""
-    number = context.db.insert("cms_page", **_values(context), created_at=context.db.now())
-    return context.redirect(EDIT.format(id=number), "You saved the page.")
-
-
-@site.post("/admin/cms/page/delete/page_id/{id}/")
-@returns_to(PAGES.path)
-def delete(context: Context) -> Response:
-    """Remove a page."""
-    context.db.delete("cms_page", record(context, "cms_page")["id"])
-    return context.redirect(PAGES.path, "The page has been deleted.")
+form_pages(
+    PAGES, "cms_page", "page",
+    {"is_active": 1, **dict.fromkeys(("title", "identifier", "content_heading", "content"), "")},
+    _values, title="title", key="page_id", statuses=STATUS_CHOICES,
+)  # fmt: skip
+delete_page(PAGES, "cms_page", "The page has been deleted.", "page_id")
 
 
 # ---------------------------------------------------------------------- themes
@@ -246,7 +198,5 @@ def themes(context: Context) -> Response:
 def theme(context: Context) -> Response:
     """One theme."""
     _ = context.member
-    found = THEMES.get(context.number(context.params["id"]))
-    if found is None:
-        raise NotFound
+    found = existing(THEMES.get(context.number(context.params["id"])))
     return context.page("theme.html", kind="theme", title=f"Theme: {found.title}", theme=found)

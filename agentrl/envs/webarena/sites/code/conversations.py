@@ -1,80 +1,18 @@
-"""Labels, milestones, issues, merge requests, comments and to-dos of the base data, and the sentences they are made of.
+"""Labels, milestones, issues, merge requests, comments and to-dos of the base data."""
 
-{noun} and the like are words of the project.
-"""
-
-# ruff: noqa: E501  (tables read better with one entry on a line)
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.code.catalogue import sentence, words
+from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.webarena.sites.code.catalogue import PACKAGE, sentence, words
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.formats import stamp
 
-LABELS = (
-    ("bug", "#d9534f", "Something does not work"), ("feature", "#428bca", "Something new"), ("documentation", "#5c8d3f", "Manual and comments"),
-    ("question", "#8e44ad", "Somebody needs an answer"), ("performance", "#c77700", "Too slow or too large"), ("help wanted", "#2e8b8b", "Take it, please"),
-    ("good first issue", "#6699cc", "For newcomers"), ("security", "#7a1f3d", "Handle with care"), ("design", "#b5651d", "Looks and wording"), ("wontfix", "#7f8c8d", "Stays as it is"),
-)  # fmt: skip
-# Titles of issues with the label that they usually have.
-ISSUES = (
-    ("{Noun} is lost after the {other} changes", "bug"), ("Crash when the {noun} has no {quality}", "bug"),
-    ("Wrong {quality} shown for a {noun}", "bug"), ("The {other} list is empty on the first start", "bug"),
-    ("{Noun} and {other} disagree after an update", "bug"), ("Error message for an invalid {noun} is misleading", "bug"),
-    ("Cannot {verb} a {noun} with a long name", "bug"), ("{Verb} fails without a network", "bug"),
-    ("Allow more than {n} {noun}s", "feature"), ("Add an option to {verb} the {other}", "feature"),
-    ("Export every {noun} as a table", "feature"), ("Remember the last {noun} between sessions", "feature"),
-    ("Keyboard shortcut to {verb} the {noun}", "feature"), ("Show the {quality} next to the {noun}", "feature"),
-    ("Undo for a deleted {noun}", "feature"), ("Group the {noun}s by {other}", "feature"),
-    ("Explain the {quality} of a {noun} in the manual", "documentation"), ("Example for {noun} and {other} is outdated", "documentation"),
-    ("Add a page about how to {verb} a {noun}", "documentation"), ("How do I {verb} a {noun}?", "question"),
-    ("What does the {quality} of the {other} mean?", "question"), ("Is it safe to {verb} a {noun} twice?", "question"),
-    ("{Verb} takes {m} seconds with {n} {noun}s", "performance"), ("Memory grows with every {noun}", "performance"),
-    ("Cache the {quality} of each {noun}", "performance"), ("Check the {noun} before it is stored", "security"),
-    ("The {other} is readable by everybody", "security"), ("{Noun} looks crowded on small screens", "design"),
-    ("Better contrast for the {noun}", "design"), ("Rename {noun} to {other} in the interface", "design"),
-    ("Test the {noun} with {n} {other}s", "good first issue"), ("Typo in the {noun} settings", "good first issue"),
-)  # fmt: skip
-OPENINGS = (
-    "Since the last release the {noun} behaves differently.", "I found this while I was trying to {verb} a {noun}.",
-    "Several people asked for this in the past weeks.", "We noticed this with a {noun} that has {n} {other}s.",
-    "This has been on my mind for a while.", "My setup: default configuration, one {noun}, {m} {other}s.",
-)  # fmt: skip
-DETAILS = (
-    "The {quality} should stay the same, but it is {m} afterwards.", "I would expect the {other} to follow the {noun}.",
-    "It happens about once in {n} attempts.", "Without the {other} everything is fine.",
-    "It would save me a lot of clicking.", "The manual says nothing about the {quality} of a {noun}.",
-    "A workaround is to {verb} the {other} by hand.", "I can send a merge request if you agree with the idea.",
-    "Other programs show the {quality} right beside the {noun}.", "Please keep the current behaviour as the default.",
-)  # fmt: skip
-STEPS = "## Steps\n\n1. Create a {noun} with {m} {other}s.\n2. {Verb} the {noun}.\n3. Look at the {quality}.\n\nExpected: {n}. Found: {m}."
-COMMENTS = (
-    "I can reproduce this with version 1.{m}.", "Could you attach the {noun} that causes it?", "Same here, with {n} {noun}s.",
-    "I think the {other} is to blame. Looking into it.", "Thanks for the report, that is a real gap.",
-    "This is related to how we {verb} the {noun}.", "Would a setting for the {quality} be enough?",
-    "Agreed. Let us do it after the next release.", "I had a look: the {quality} is computed twice.",
-    "Please do not change the format of the {noun} for this.", "A test for this would be very welcome.",
-    "Works for me on the main branch, can you try again?", "I like the idea, but the {other} needs a better name.",
-    "Let us discuss this at the next meeting.", "For the record: the old behaviour was not documented either.",
-    "I started on this, a merge request will follow.", "That explains the strange {quality} I saw last week.",
-    "The {noun} part is easy; the {other} is what worries me.", "Any news on this?", "Moved to the next milestone.",
-    "It also happens when you {verb} a {noun} without a {other}.", "Confirmed on two machines.",
-)  # fmt: skip
-REVIEWS = (
-    "Looks good to me.", "Could you add a test for an empty {noun}?", "Nice, that is much simpler than before.",
-    "Why {n} and not {m}?", "The name of the {other} is confusing here.", "I tried it with my own {noun}, works well.",
-    "Please rebase, the {noun} code has changed on main.", "One question: what happens without a {other}?",
-    "Good catch.", "The pipeline is green, merging soon.", "Let us split the {other} part into its own change.",
-    "I would {verb} the {noun} first and then look at the {quality}.", "Done, please have another look.",
-    "Thank you for the quick turnaround!", "Small remark about the wording, otherwise fine.", "Can this wait for the release?",
-)  # fmt: skip
-MILESTONES = ("1.0", "1.1", "1.2", "2.0", "Spring clean-up", "Summer release", "Documentation sprint", "Autumn release")
-
-
+TEXTS = data_file(PACKAGE, "conversations.toml")
 Team = list[tuple[int, int]]  # (user, access level), most active first
 
 
@@ -90,7 +28,7 @@ class Tickets:
         self.public = public  # who else takes part
         self.labels = {
             name: rows.add("label", project_id=self.project, name=name, color=color, description=text)
-            for name, color, text in LABELS
+            for name, color, text in TEXTS["labels"]
         }
         self.milestones: list[int] = []
         self._titles: set[str] = set()
@@ -101,7 +39,7 @@ class Tickets:
     def plan(self, begin: datetime) -> None:
         """Milestones one after the other, the last ones still active."""
         count = self.random.randint(2, 5)
-        titles = self.random.sample(MILESTONES, count)
+        titles = self.random.sample(TEXTS["milestones"], count)
         length = (START - begin) / count
         for number, title in enumerate(sorted(titles), 1):
             start = begin + length * (number - 1) + timedelta(days=self.random.randint(0, 9))
@@ -109,7 +47,7 @@ class Tickets:
             self.milestones.append(
                 self.rows.add(
                     "milestone", project_id=self.project, iid=number, title=title,
-                    description=self._text(OPENINGS, words(self.nouns, self.random)),
+                    description=self._text("openings", words(self.nouns, self.random)),
                     state="active" if due > START - timedelta(days=20) else "closed", start_date=str(start.date()),
                     due_date=str(due.date()), created_at=start.isoformat(" ", "seconds"),
                 )
@@ -121,7 +59,7 @@ class Tickets:
         """An issue opened at that time, with what happened to it since."""
         random, values = self.random, words(self.nouns, self.random)
         for _ in range(50):
-            pattern, label = self.random.choice(ISSUES)
+            pattern, label = self.random.choice(TEXTS["issues"])
             title = sentence(pattern, values)
             if title not in self._titles:
                 break
@@ -140,7 +78,7 @@ class Tickets:
         )  # fmt: skip
         for name in self._labels(label):
             self.rows.add("issue_label", issue_id=issue, label_id=self.labels[name])
-        last = self._discuss("issue_id", issue, author, when, COMMENTS, random.choice((0, 0, 1, 1, 2, 3, 4, 6)))
+        last = self._discuss("issue_id", issue, author, when, "comments", random.choice((0, 0, 1, 1, 2, 3, 4, 6)))
         if closed:
             last = min(last + timedelta(hours=random.randint(2, 900)), START - timedelta(hours=random.randint(1, 40)))
             self._say("issue_id", issue, assignee or random.choice(self.developers), "closed", last, system=1)
@@ -156,11 +94,11 @@ class Tickets:
         return names
 
     def _description(self, values: dict[str, str]) -> str:
-        parts = [self._text(OPENINGS, values) + " " + self._text(DETAILS, values)]
+        parts = [self._text("openings", values) + " " + self._text("details", values)]
         if self.random.random() < 0.35:
-            parts.append(sentence(STEPS, values))
+            parts.append(sentence(TEXTS["steps"], values))
         if self.random.random() < 0.5:
-            parts.append(self._text(DETAILS, words(self.nouns, self.random)))
+            parts.append(self._text("details", words(self.nouns, self.random)))
         return "\n\n".join(parts)
 
     # ------------------------------------------------------------------ merge requests
@@ -184,7 +122,7 @@ class Tickets:
         for name in self._labels(random.choice(("bug", "feature", "documentation", "performance"))):
             self.rows.add("merge_request_label", merge_request_id=request, label_id=self.labels[name])
         count = random.choice((0, 1, 1, 2, 3, 5))
-        last = self._discuss("merge_request_id", request, session.author, when, REVIEWS, count)
+        last = self._discuss("merge_request_id", request, session.author, when, "reviews", count)
         row = self.rows.get("merge_request", request)
         if reviewer and (state == "merged" or self.random.random() < 0.3):
             self.rows.add("approval", merge_request_id=request, user_id=reviewer, created_at=stamp(last))
@@ -201,13 +139,11 @@ class Tickets:
 
     # ------------------------------------------------------------------ what people say
 
-    def _discuss(
-        self, column: str, target: int, author: int, when: datetime, texts: tuple[str, ...], count: int
-    ) -> datetime:
+    def _discuss(self, column: str, target: int, author: int, when: datetime, kind: str, count: int) -> datetime:
         said: set[str] = set()
         for _ in range(count):
             when = min(when + timedelta(minutes=self.random.randint(20, 9000)), START - timedelta(hours=2))
-            text = self._text(texts, words(self.nouns, self.random))
+            text = self._text(kind, words(self.nouns, self.random))
             if text not in said:
                 said.add(text)
                 who = author if self.random.random() < 0.25 else self._anybody()
@@ -228,5 +164,5 @@ class Tickets:
     def _anybody(self) -> int:
         return self.random.choice(self.team if self.random.random() < 0.65 else self.public)
 
-    def _text(self, texts: tuple[str, ...], values: dict[str, str]) -> str:
-        return sentence(self.random.choice(texts), values)
+    def _text(self, kind: str, values: dict[str, str]) -> str:
+        return sentence(self.random.choice(TEXTS[kind]), values)

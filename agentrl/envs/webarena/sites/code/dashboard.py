@@ -154,17 +154,17 @@ def activity(context: Context) -> Response:
 @site.get("/dashboard/snippets", "/explore/snippets")
 def snippets(context: Context) -> Response:
     """Snippets of the visitor."""
-    return context.page("snippets.html", page=own_snippets(context, context.member["id"]))
+    return context.page("snippets.html", page=snippet_list(context, "author_id", context.member["id"]))
 
 
-def own_snippets(context: Context, author: int) -> Page:
-    """Snippets that somebody has written."""
+def snippet_list(context: Context, column: str, value: int) -> Page:
+    """Snippets of one author ("author_id") or of one project ("project_id")."""
     return paged(
         context,
-        """SELECT snippet.*, user.name AS author_name, user.username, project.namespace, project.path FROM snippet
-           JOIN user ON user.id = snippet.author_id LEFT JOIN project ON project.id = snippet.project_id
-           WHERE snippet.author_id = ? ORDER BY snippet.created_at DESC, snippet.id""",
-        author,
+        f"""SELECT snippet.*, user.name AS author_name, user.username, project.namespace, project.path FROM snippet
+            JOIN user ON user.id = snippet.author_id LEFT JOIN project ON project.id = snippet.project_id
+            WHERE snippet.{column} = ? ORDER BY snippet.created_at DESC, snippet.id""",
+        value,
     )
 
 

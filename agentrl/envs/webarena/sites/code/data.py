@@ -8,14 +8,23 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.code import catalogue
-from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source, function, sentence, words
+from agentrl.envs.webarena.sites.code.catalogue import (
+    AGENT,
+    CATALOGUE,
+    PACKAGE,
+    PROJECTS,
+    Source,
+    function,
+    sentence,
+    words,
+)
 from agentrl.envs.webarena.sites.code.conversations import Team, Tickets
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 
 VERSION = 6
+PEOPLE = CATALOGUE["people"]
 SEED = 20250616
 USERS = 120
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -23,7 +32,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 def build(connection: sqlite3.Connection) -> None:
     """Fill an empty file."""
-    connection.executescript(files("agentrl.envs.webarena.sites.code").joinpath("schema.sql").read_text())
+    connection.executescript(files(PACKAGE).joinpath("schema.sql").read_text())
     rows, random = Rows(), Random(SEED)
     _people(rows, random)
     _groups(rows, random)
@@ -35,7 +44,7 @@ def build(connection: sqlite3.Connection) -> None:
         _project(rows, number, placed, Random(SEED + number))
     _social(rows, random)
     _events(rows)
-    rows.add("session", site="gitlab", token=session_token("gitlab", catalogue.AGENT), user_id=1, message="")
+    rows.add("session", site="gitlab", token=session_token("gitlab", AGENT), user_id=1, message="")
     rows.write(connection)
 
 
@@ -43,9 +52,9 @@ def build(connection: sqlite3.Connection) -> None:
 
 
 def _people(rows: Rows, random: Random) -> None:
-    _person(rows, random, catalogue.AGENT, "Byte Blaze", "hello1234")
-    pairs = [(first, last) for first in catalogue.FIRST_NAMES for last in catalogue.LAST_NAMES]
-    taken = {catalogue.AGENT}
+    _person(rows, random, AGENT, "Byte Blaze", "hello1234")
+    pairs = [(first, last) for first in PEOPLE["first_names"] for last in PEOPLE["last_names"]]
+    taken = {AGENT}
     for first, last in random.sample(pairs, USERS * 2):
         forms = (
             first + last, f"{first[0]}{last}", f"{first}.{last}", f"{last}{random.randint(2, 99)}",
@@ -58,27 +67,24 @@ def _people(rows: Rows, random: Random) -> None:
 
 
 def _person(rows: Rows, random: Random, username: str, name: str, password: str) -> None:
-    status = random.choice(catalogue.STATUSES) if random.random() < 0.35 and username != catalogue.AGENT else ""
+    status = random.choice(PEOPLE["statuses"]) if random.random() < 0.35 and username != AGENT else ""
     website = f"https://{username.replace('.', '-')}.example.org" if random.random() < 0.4 else ""
     created = datetime(2019, 1, 7, 8) + timedelta(hours=random.randint(0, 18_000) * 7 // 9)
     rows.add(
         "user", username=username, name=name, email=f"{username}@mail.example.org", password=password,
-        bio=random.choice(catalogue.BIOS), location=random.choice((*catalogue.CITIES, "")), website=website,
-        organization=random.choice(catalogue.COMPANIES), job_title=random.choice((*catalogue.JOBS, "")), pronouns="",
+        bio=random.choice(PEOPLE["bios"]), location=random.choice((*PEOPLE["cities"], "")), website=website,
+        organization=random.choice(PEOPLE["companies"]), job_title=random.choice((*PEOPLE["jobs"], "")), pronouns="",
         status_message=status, status_busy=0, feed_token="".join(random.choices(LETTERS, k=20)),
         created_at=created.isoformat(" "),
     )  # fmt: skip
 
 
 def _groups(rows: Rows, random: Random) -> None:
-    for group in GROUPS:
+    for group in CATALOGUE["groups"]:
         created = datetime(2020, 9, 1, 10) + timedelta(days=random.randint(0, 120))
-        team = rows.add(
-            "team", path=group.path, name=group.name, description=group.description, visibility=group.visibility,
-            created_at=created.isoformat(" "),
-        )  # fmt: skip
+        team = rows.add("team", **group, created_at=created.isoformat(" "))
         members = random.sample(range(2, USERS + 1), random.randint(5, 9))
-        if group.path in ("tidewater-labs", "open-kitchen", "railpath"):
+        if group["path"] in ("tidewater-labs", "open-kitchen", "railpath"):
             members.append(1)
         for place, user in enumerate(members):
             level = 50 if place == 0 else 30 if user == 1 else random.choice((40, 30, 30, 20, 10))

@@ -258,9 +258,7 @@ def create_ref(context: Context) -> Response:
 def delete_ref(context: Context) -> Response:
     """Remove a branch or tag; the default branch stays."""
     project = writable(context, DEVELOPER)
-    row = context.db.get("ref", context.number(context.params["ref"]))
-    if row is None or row["project_id"] != project.id:
-        raise NotFound
+    row = context.record("ref", "ref", project_id=project.id)
     if row["kind"] == "tag":
         project.require(MAINTAINER)
     if row["kind"] == "branch" and row["name"] == project.row["default_branch"]:

@@ -7,12 +7,12 @@ import sqlite3
 from typing import Any
 from urllib.parse import quote, unquote
 
+from agentrl.envs.webarena.sites.code.dashboard import snippet_list
 from agentrl.envs.webarena.sites.code.host import (
     DEVELOPER,
     GUEST,
     VISIBILITIES,
     Project,
-    paged,
     project_of,
     site,
     user_id,
@@ -20,7 +20,7 @@ from agentrl.envs.webarena.sites.code.host import (
 )
 from agentrl.envs.webarena.sites.code.repository import branches_of
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound, existing
 
 # ---------------------------------------------------------------------- releases
 
@@ -88,9 +88,7 @@ def wiki(context: Context) -> Response:
 def edit_wiki(context: Context) -> Response:
     """The form with a page."""
     project = writable(context, DEVELOPER)
-    row = _page(context, project)
-    if row is None:
-        raise NotFound
+    row = existing(_page(context, project))
     pages = context.db.rows("SELECT * FROM wiki_page WHERE project_id = ? ORDER BY title", project.id)
     return context.page("wiki.html", project=project, row=row, pages=pages, author=None, editing=True)
 
@@ -120,14 +118,7 @@ def save_wiki(context: Context) -> Response:
 def snippets(context: Context) -> Response:
     """Snippets of a project."""
     project = project_of(context)
-    page = paged(
-        context,
-        """SELECT snippet.*, user.name AS author_name, user.username, project.namespace, project.path FROM snippet
-           JOIN user ON user.id = snippet.author_id JOIN project ON project.id = snippet.project_id
-           WHERE snippet.project_id = ? ORDER BY snippet.created_at DESC, snippet.id""",
-        project.id,
-    )
-    return context.page("snippets.html", project=project, page=page)
+    return context.page("snippets.html", project=project, page=snippet_list(context, "project_id", project.id))
 
 
 @site.get("/-/snippets/new", "/{namespace}/{project}/-/snippets/new")
@@ -175,9 +166,7 @@ def snippet(context: Context) -> Response:
 
 def _snippet(context: Context) -> tuple[sqlite3.Row, dict[str, Any]]:
     project = project_of(context) if "project" in context.params else None
-    row = context.db.get("snippet", context.number(context.params["snippet"]))
-    if row is None or row["project_id"] != (project.id if project else None):
-        raise NotFound
+    row = context.record("snippet", "snippet", project_id=project.id if project else None)
     mine = row["author_id"] == user_id(context) or (project is not None and project.level > 0)
     if not mine and (row["visibility"] == "private" or (row["visibility"] == "internal" and context.user is None)):
         raise NotFound

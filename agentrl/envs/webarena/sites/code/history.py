@@ -11,9 +11,11 @@ from hashlib import blake2b
 from random import Random
 from typing import Any, NamedTuple
 
+from agentrl.envs.webarena.data_files import data_file
 from agentrl.envs.webarena.sites.code.catalogue import (
-    LAYOUTS,
-    LICENCES,
+    LANGUAGES,
+    PACKAGE,
+    PROGRAMS,
     Source,
     function,
     language_of,
@@ -53,26 +55,7 @@ class Rows:
 
 MAX_LINES = 70  # of a generated file
 DIGIT = re.compile("[0-9]")
-FIXES = (
-    "Fix the {quality} of a {noun}", "Fix a {noun} without a {other}", "Correct the default {quality} of the {noun}",
-    "Handle a missing {other}", "Do not {verb} a {noun} twice", "Fix rounding of the {quality}",
-    "Stop losing the {other} when a {noun} changes", "Fix crash when the {noun} is empty",
-)  # fmt: skip
-ADDITIONS = (
-    "Add a way to {verb} the {noun}", "Let users {verb} a {noun}", "{Verb} the {noun} with its {other}",
-    "Add {quality} to the {noun}", "Support more than one {other} for each {noun}", "Introduce the {noun} {agent}",
-)  # fmt: skip
-REMOVALS = ("Remove unused {noun} code", "Drop the old {other} helper", "Simplify how we {verb} a {noun}")
-DOCUMENTATION = (
-    "Explain how to {verb} a {noun}",
-    "Document the {other} option",
-    "Improve the section about the {noun}",
-)
-BODIES = (
-    "The {other} was read before the {noun} was ready.", "Reported by several people who have more than {n} {noun}s.",
-    "This makes the {quality} visible in the report.", "No change for users who never {verb} a {noun}.",
-    "Measured with {n}00 {noun}s: about {m} times faster.", "",
-)  # fmt: skip
+COMMITS = data_file(PACKAGE, "conversations.toml")["commits"]
 
 
 class Session(NamedTuple):
@@ -96,16 +79,17 @@ class Repository:
         self.head: int | None = None
         self.version = 1
         self._blobs: dict[tuple[str, int], int] = {}
-        folder, suffix, _, tests = LAYOUTS[source.language]
-        self._planned = [f"{folder}/{noun}{suffix}" for noun in self.nouns]
-        self._planned += [f"{tests}/{noun}{suffix}" for noun in self.nouns[:3]]
+        about = LANGUAGES[source.language]
+        self._planned = [f"{about['folder']}/{noun}{about['suffix']}" for noun in self.nouns]
+        self._planned += [f"{about['tests']}/{noun}{about['suffix']}" for noun in self.nouns[:3]]
         self._planned += ["docs/usage.md", f"docs/{self.nouns[0]}.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
     def begin(self, author: int, when: datetime) -> None:
         """The first commit."""
         title, language = self.source.path, self.source.language
-        licence = LICENCES[self.random.choice(sorted(LICENCES))].format(year=when.year, title=title)
-        package = LAYOUTS[language][2]
+        licences = PROGRAMS["licences"]
+        licence = licences[self.random.choice(sorted(licences))].format(year=when.year, title=title)
+        package = LANGUAGES[language]["package"]
         first = {
             "README.md": readme(title, self.source.description, language, self.nouns, self.random),
             "LICENSE": licence.split("\n"),
@@ -120,9 +104,9 @@ class Repository:
         base, commits, title = self.head, [], ""
         for _ in range(count):
             values = words(self.nouns, self.random)
-            texts, changes = self._change(values)
-            said = sentence(self.random.choice(texts), values)
-            body = sentence(self.random.choice(BODIES), values) if self.random.random() < 0.3 else ""
+            patterns, changes = self._change(values)
+            said = sentence(self.random.choice(patterns), values)
+            body = sentence(self.random.choice(COMMITS["bodies"]), values) if self.random.random() < 0.3 else ""
             commits.append(self.commit(author, when, said, body, changes))
             title = title or said
             when += timedelta(minutes=self.random.randint(4, 95), seconds=self.random.randint(0, 59))
@@ -171,28 +155,28 @@ class Repository:
     def release(self, author: int, when: datetime) -> str:
         """A commit that counts the version up; the new version."""
         self.version += 1
-        path = LAYOUTS[self.source.language][2]
+        path = LANGUAGES[self.source.language]["package"]
         new = f"{self.version // 4}.{self.version % 4}.0"
         line = re.sub(r"[0-9]+\.[0-9]+\.[0-9]+", new, self.files[path][1])
         change, self.files[path] = replace(path, self.files[path], 1, 1, [line])
         self.commit(author, when, f"Release {new}", "", [change])
         return new
 
-    def _change(self, values: dict[str, str]) -> tuple[tuple[str, ...], list[Change]]:
+    def _change(self, values: dict[str, str]) -> tuple[list[str], list[Change]]:
         random = self.random
         # Code that has grown too long is shortened; a manual is left as it is.
         known = [path for path in self.files if language_of(path)]
         code = [path for path in known if not path.endswith(".md") or len(self.files[path]) < MAX_LINES]
         if self._planned and (not code or random.random() < 0.25):
-            return ADDITIONS, [self._create(values)]
+            return COMMITS["additions"], [self._create(values)]
         paths = random.sample(code, min(len(code), random.choice((1, 1, 1, 2, 2, 3))))
         if paths[0].endswith(".md"):
-            return DOCUMENTATION, [self._extend(path, values) for path in paths]
+            return COMMITS["documentation"], [self._extend(path, values) for path in paths]
         if len(self.files[paths[0]]) > MAX_LINES or random.random() < 0.08:
-            return REMOVALS, [self._shorten(path) for path in paths]
+            return COMMITS["removals"], [self._shorten(path) for path in paths]
         if random.random() < 0.45:
-            return FIXES, [self._correct(path) for path in paths]
-        return ADDITIONS, [self._extend(path, values) for path in paths]
+            return COMMITS["fixes"], [self._correct(path) for path in paths]
+        return COMMITS["additions"], [self._extend(path, values) for path in paths]
 
     def _create(self, values: dict[str, str]) -> Change:
         path = self._planned.pop(0)

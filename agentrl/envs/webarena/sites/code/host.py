@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import ago, day, moment, paging
-from agentrl.envs.webarena.sites.site import Context, Forbidden, LoginNeeded, NotFound, Site
+from agentrl.envs.webarena.sites.site import Context, Forbidden, LoginNeeded, NotFound, Site, existing
 
 OWNER, MAINTAINER, DEVELOPER, REPORTER, GUEST = 50, 40, 30, 20, 10
 ROLES = {OWNER: "Owner", MAINTAINER: "Maintainer", DEVELOPER: "Developer", REPORTER: "Reporter", GUEST: "Guest"}
@@ -112,9 +112,8 @@ def user_id(context: Context) -> int:
 def project_of(context: Context) -> Project:
     """The project that the address names; `NotFound` where the visitor may not even know that it exists."""
     names = unquote(context.params["namespace"]), unquote(context.params["project"])
-    row = context.db.row("SELECT * FROM project WHERE lower(namespace) = lower(?) AND lower(path) = lower(?)", *names)
-    if row is None:
-        raise NotFound
+    sql = "SELECT * FROM project WHERE lower(namespace) = lower(?) AND lower(path) = lower(?)"
+    row = existing(context.db.row(sql, *names))
     level = access_level(context.db, row, user_id(context))
     if not level and (row["visibility"] == "private" or (row["visibility"] == "internal" and context.user is None)):
         if context.user is None:

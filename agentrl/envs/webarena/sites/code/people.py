@@ -7,7 +7,7 @@ import sqlite3
 from typing import Any
 from urllib.parse import unquote
 
-from agentrl.envs.webarena.sites.code.dashboard import EVENTS, STARRED, own_snippets, project_list
+from agentrl.envs.webarena.sites.code.dashboard import EVENTS, STARRED, project_list, snippet_list
 from agentrl.envs.webarena.sites.code.host import (
     MAINTAINER,
     OWNER,
@@ -15,7 +15,6 @@ from agentrl.envs.webarena.sites.code.host import (
     ROLES,
     VISIBILITIES,
     VISIBLE,
-    Project,
     access_level,
     members,
     paged,
@@ -29,7 +28,7 @@ from agentrl.envs.webarena.sites.code.tickets import canonical, kind_of, listing
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound, existing
 
 # ---------------------------------------------------------------------- groups
 
@@ -160,9 +159,7 @@ def invite_to_group(context: Context) -> Response:
 def change_group_member(context: Context) -> Response:
     """Another role, or none. A group keeps at least one owner."""
     group = group_of(context, OWNER)
-    row = context.db.get("team_member", context.number(context.params["member"]))
-    if row is None or row["team_id"] != group["id"]:
-        raise NotFound
+    row = context.record("team_member", "member", team_id=group["id"])
     back = f"/groups/{group['path']}/-/group_members"
     level = context.number(context.form("access_level")) if context.request.path.endswith("update") else 0
     owners = context.db.value(
@@ -246,18 +243,11 @@ def invite(context: Context) -> Response:
     return context.redirect(back, "Members were successfully added.")
 
 
-def _member(context: Context, project: Project) -> sqlite3.Row:
-    row = context.db.get("project_member", context.number(context.params["member"]))
-    if row is None or row["project_id"] != project.id:
-        raise NotFound
-    return row
-
-
 @site.post("/{namespace}/{project}/-/project_members/{member}/update")
 def change_role(context: Context) -> Response:
     """Another role, up to one's own; the owner of the namespace stays the owner."""
     project = writable(context, MAINTAINER)
-    row = _member(context, project)
+    row = context.record("project_member", "member", project_id=project.id)
     level = context.number(context.form("access_level"))
     too_high = max(level, row["access_level"]) > project.level
     if level not in ROLES or too_high or row["user_id"] == project.row["owner_id"]:
@@ -270,7 +260,7 @@ def change_role(context: Context) -> Response:
 def remove_member(context: Context) -> Response:
     """Remove somebody, or leave the project oneself."""
     project = writable(context)
-    row = _member(context, project)
+    row = context.record("project_member", "member", project_id=project.id)
     leaves = row["user_id"] == context.member["id"]
     may_remove = leaves or (project.allows(MAINTAINER) and row["access_level"] <= project.level)
     if row["user_id"] == project.row["owner_id"] or not may_remove:
@@ -287,10 +277,8 @@ TABS = ("activity", "groups", "contributed", "projects", "starred", "snippets", 
 
 
 def _person(context: Context) -> sqlite3.Row:
-    row = context.db.row("SELECT * FROM user WHERE lower(username) = lower(?)", unquote(context.params["user"]))
-    if row is None:
-        raise NotFound
-    return row
+    sql = "SELECT * FROM user WHERE lower(username) = lower(?)"
+    return existing(context.db.row(sql, unquote(context.params["user"])))
 
 
 def _show(context: Context, person: sqlite3.Row, tab: str) -> Response:
@@ -323,7 +311,7 @@ def _contents(context: Context, person: sqlite3.Row, tab: str) -> dict[str, Any]
         return {"page": paged(context, sql, number)}
     if tab == "snippets":
         return {
-            "page": own_snippets(context, number)
+            "page": snippet_list(context, "author_id", number)
             if number == user_id(context)
             else paged(context, "SELECT 1 FROM user WHERE 0")
         }

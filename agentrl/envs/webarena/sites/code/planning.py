@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 
-from agentrl.envs.webarena.sites.code.host import REPORTER, Project, project_of, site, writable
-from agentrl.envs.webarena.sites.code.tickets import listing, next_iid
+from agentrl.envs.webarena.sites.code.host import REPORTER, project_of, site, writable
+from agentrl.envs.webarena.sites.code.tickets import listing, next_iid, numbered
 from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 BOARD_LISTS = ("bug", "feature")
@@ -36,7 +35,7 @@ def labels(context: Context) -> Response:
 def label_form(context: Context) -> Response:
     """The form for a label, or with one."""
     project = writable(context, REPORTER)
-    row = _label(context, project) if "label" in context.params else None
+    row = context.record("label", "label", project_id=project.id) if "label" in context.params else None
     values = dict(row) if row else {}
     return context.page("label_form.html", project=project, row=row, values=values, error="")
 
@@ -45,7 +44,7 @@ def label_form(context: Context) -> Response:
 def save_label(context: Context) -> Response:
     """Make a label, or change one."""
     project = writable(context, REPORTER)
-    row = _label(context, project) if "label" in context.params else None
+    row = context.record("label", "label", project_id=project.id) if "label" in context.params else None
     values = {
         "name": context.form("label[title]").strip(),
         "description": context.form("label[description]").strip(),
@@ -68,18 +67,11 @@ def save_label(context: Context) -> Response:
     return context.redirect(f"{project.url}/-/labels", f"Label '{values['name']}' was saved.")
 
 
-def _label(context: Context, project: Project) -> sqlite3.Row:
-    row = context.db.get("label", context.number(context.params["label"]))
-    if row is None or row["project_id"] != project.id:
-        raise NotFound
-    return row
-
-
 @site.post("/{namespace}/{project}/-/labels/{label}/delete")
 def delete_label(context: Context) -> Response:
     """Remove a label, also from issues and merge requests."""
     project = writable(context, REPORTER)
-    row = _label(context, project)
+    row = context.record("label", "label", project_id=project.id)
     for table in ("issue_label", "merge_request_label"):
         for use in context.db.rows(f"SELECT id FROM {table} WHERE label_id = ?", row["id"]):
             context.db.delete(table, use["id"])
@@ -109,7 +101,7 @@ def milestones(context: Context) -> Response:
 def milestone_form(context: Context) -> Response:
     """The form for a milestone, or with one."""
     project = writable(context, REPORTER)
-    row = _milestone(context, project) if "iid" in context.params else None
+    row = numbered(context, project, "milestone") if "iid" in context.params else None
     values = dict(row) if row else {}
     return context.page("milestone_form.html", project=project, row=row, values=values, error="")
 
@@ -118,7 +110,7 @@ def milestone_form(context: Context) -> Response:
 def save_milestone(context: Context) -> Response:
     """Make a milestone, or change one."""
     project = writable(context, REPORTER)
-    row = _milestone(context, project) if "iid" in context.params else None
+    row = numbered(context, project, "milestone") if "iid" in context.params else None
     start, due = date_or_none(context.form("milestone[start_date]")), date_or_none(context.form("milestone[due_date]"))
     values = {
         "title": context.form("milestone[title]").strip(),
@@ -144,19 +136,11 @@ def save_milestone(context: Context) -> Response:
     return context.redirect(f"{project.url}/-/milestones/{iid}")
 
 
-def _milestone(context: Context, project: Project) -> sqlite3.Row:
-    number = context.number(context.params["iid"])
-    row = context.db.row("SELECT * FROM milestone WHERE project_id = ? AND iid = ?", project.id, number)
-    if row is None:
-        raise NotFound
-    return row
-
-
 @site.get("/{namespace}/{project}/-/milestones/{iid}")
 def milestone(context: Context) -> Response:
     """A milestone with its issues."""
     project = project_of(context)
-    row = _milestone(context, project)
+    row = numbered(context, project, "milestone")
     issues = listing(context, "issues", "t.milestone_id = ?2", row["id"])
     requests = listing(context, "merge_requests", "t.milestone_id = ?2", row["id"])
     return context.page("milestone.html", project=project, row=row, list=issues, requests=requests)
@@ -166,7 +150,7 @@ def milestone(context: Context) -> Response:
 def change_milestone(context: Context) -> Response:
     """Close or reopen a milestone."""
     project = writable(context, REPORTER)
-    row = _milestone(context, project)
+    row = numbered(context, project, "milestone")
     state = "closed" if context.form("state_event") == "close" else "active"
     context.db.update("milestone", row["id"], state=state)
     return context.redirect(f"{project.url}/-/milestones/{row['iid']}")

@@ -11,7 +11,7 @@ from agentrl.envs.webarena.sites.code.host import Project, like, paged, project_
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context, NotFound, existing
 
 # All commits that are reachable from one (?1).
 HISTORY = """WITH RECURSIVE history(id) AS (SELECT ?1 UNION SELECT p.id FROM history
@@ -117,9 +117,7 @@ def blob(context: Context) -> Response:
     """A file."""
     project = project_of(context)
     ref, path = split_ref(context, project, context.params["rest"])
-    content = content_of(context.db, ref["id"], path)
-    if content is None:
-        raise NotFound
+    content = existing(content_of(context.db, ref["id"], path))
     last = context.db.row(
         f"{COMMIT} JOIN tree_entry e ON e.commit_id = c.id WHERE e.ref_id = ? AND e.path = ?", ref["id"], path
     )
@@ -134,9 +132,7 @@ def raw(context: Context) -> Response:
     """A file as plain text."""
     project = project_of(context)
     ref, path = split_ref(context, project, context.params["rest"])
-    content = content_of(context.db, ref["id"], path)
-    if content is None:
-        raise NotFound
+    content = existing(content_of(context.db, ref["id"], path))
     return Response(content, content_type="text/plain; charset=utf-8")
 
 
@@ -153,10 +149,7 @@ def commits(context: Context) -> Response:
     except NotFound:
         if context.params.get("rest"):
             raise
-        return context.page(
-            "commits.html", project=project, ref=None, path="", days=[], page=None, author="", search="", authors=[],
-            refs=[],
-        )  # fmt: skip
+        return context.page("commits.html", project=project, ref=None, path="", page=None)
     author, search = context.query("author").strip(), context.query("search").strip()
     where = """c.id IN history AND (?2 = '' OR user.name LIKE ?3 ESCAPE '!' OR lower(user.username) = lower(?2))
         AND (?4 = '' OR c.title LIKE ?5 ESCAPE '!') AND (?6 = '' OR EXISTS (SELECT 1 FROM commit_file f
@@ -172,7 +165,7 @@ def commits(context: Context) -> Response:
     ]
     return context.page(
         "commits.html", project=project, ref=ref, path=path, days=days, page=page, author=author, search=search,
-        authors=contributors_of(context.db, ref["commit_id"]), refs=branches_of(context.db, project.id),
+        authors=contributors_of(context.db, ref["commit_id"]),
     )  # fmt: skip
 
 

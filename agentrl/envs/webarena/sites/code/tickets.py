@@ -28,7 +28,7 @@ from agentrl.envs.webarena.sites.code.host import (
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import paging
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+from agentrl.envs.webarena.sites.site import Context, Forbidden, existing
 
 TABLES = {"issues": "issue", "merge_requests": "merge_request"}
 STATES = {"issues": ("opened", "closed", "all"), "merge_requests": ("opened", "merged", "closed", "all")}
@@ -163,11 +163,13 @@ def kind_of(context: Context) -> str:
 
 def ticket_of(context: Context, project: Project, kind: str) -> sqlite3.Row:
     """The issue or merge request that the address names."""
-    number = context.number(context.params["iid"])
-    row = context.db.row(f"SELECT * FROM {TABLES[kind]} WHERE project_id = ? AND iid = ?", project.id, number)
-    if row is None:
-        raise NotFound
-    return row
+    return numbered(context, project, TABLES[kind])
+
+
+def numbered(context: Context, project: Project, table: str) -> sqlite3.Row:
+    """The issue, merge request or milestone of the project that has the number in the address."""
+    sql = f"SELECT * FROM {table} WHERE project_id = ? AND iid = ?"
+    return existing(context.db.row(sql, project.id, context.number(context.params["iid"])))
 
 
 def next_iid(db: Database, table: str, project: int) -> int:

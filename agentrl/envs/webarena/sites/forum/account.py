@@ -15,7 +15,7 @@ from agentrl.envs.webarena.sites.forum.listing import (
     submissions,
 )
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context, existing
 
 # ---------------------------------------------------------------------- login and registration
 
@@ -207,9 +207,7 @@ def block(context: Context) -> Response:
 def unblock(context: Context) -> Response:
     """Show the texts of the member of the address again."""
     user, other = context.member, user_of(context)
-    row = context.db.row("SELECT * FROM block WHERE user_id = ? AND blocked_id = ?", user["id"], other["id"])
-    if row is None:
-        raise NotFound
+    row = existing(context.db.row("SELECT * FROM block WHERE user_id = ? AND blocked_id = ?", user["id"], other["id"]))
     context.db.delete("block", row["id"])
     return context.redirect(f"/user/{user['username']}/block_list", f"You do not block {other['username']} any more.")
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import ago, day
 from agentrl.envs.webarena.sites.forum import text
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound, Site
+from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound, Site, existing
 
 
 class Forum(Site):
@@ -37,18 +37,13 @@ site = Forum("reddit", "forum", "forum_session", login_path="/login")
 
 def forum_of(context: Context) -> sqlite3.Row:
     """The forum that the address names."""
-    forum = context.db.row("SELECT * FROM forum WHERE name = ?", unquote(context.params["forum"]))
-    if forum is None:
-        raise NotFound
-    return forum
+    return existing(context.db.row("SELECT * FROM forum WHERE name = ?", unquote(context.params["forum"])))
 
 
 def user_of(context: Context) -> sqlite3.Row:
     """The member that the address names."""
-    user = context.db.row("SELECT * FROM user WHERE username = ? AND NOT is_deleted", unquote(context.params["user"]))
-    if user is None:
-        raise NotFound
-    return user
+    sql = "SELECT * FROM user WHERE username = ? AND NOT is_deleted"
+    return existing(context.db.row(sql, unquote(context.params["user"])))
 
 
 def myself(context: Context) -> sqlite3.Row:
@@ -60,9 +55,7 @@ def myself(context: Context) -> sqlite3.Row:
 
 def submission_of(context: Context) -> sqlite3.Row:
     """The submission that the address names, in the forum that it names."""
-    submission = context.db.get("submission", context.number(context.params["id"]))
-    if submission is None or submission["forum_id"] != forum_of(context)["id"]:
-        raise NotFound
+    submission = context.record("submission", forum_id=forum_of(context)["id"])
     if submission["is_trashed"] and not may_edit(context, submission):
         raise NotFound
     return submission
@@ -70,10 +63,7 @@ def submission_of(context: Context) -> sqlite3.Row:
 
 def comment_of(context: Context) -> sqlite3.Row:
     """The comment that the address names, on the submission that it names."""
-    comment = context.db.get("comment", context.number(context.params["comment"]))
-    if comment is None or comment["submission_id"] != submission_of(context)["id"]:
-        raise NotFound
-    return comment
+    return context.record("comment", "comment", submission_id=submission_of(context)["id"])
 
 
 def submission_address(db: Database, submission: sqlite3.Row) -> str:

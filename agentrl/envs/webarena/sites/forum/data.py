@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import START, insert_rows
-from agentrl.envs.webarena.sites.forum.content import Content, contents, words
+from agentrl.envs.webarena.sites.forum.content import Content, common, contents
 from agentrl.envs.webarena.sites.forum.discussions import FIRST_COMMENT, FIRST_SUBMISSION, Discussions
 from agentrl.envs.webarena.sites.forum.people import ADMIN, AGENT, FOUNDERS, People
 from agentrl.envs.webarena.sites.site import session_token
@@ -122,32 +122,13 @@ def _moment(rng: Random, first: datetime, last: datetime) -> str:
 # ---------------------------------------------------------------------- what waits for the agent
 
 NOTIFICATIONS = 12
-CONVERSATIONS = (
-    (
-        "Hi! Is the Millbrook run on Saturday still happening? I could bring two more people.",
-        "Yes, nine o'clock at the bridge. Bring them!",
-        "Great, see you there.",
-    ),
-    ("Thanks for approving my post in Coffee so quickly.", "No problem, good write-up."),
-    ("Would you swap your copy of Nine Lanterns for The Quiet Signal? Mine is a paperback, a bit worn.",),
-    (
-        "Your comment about night trains saved my trip. We got the last two beds for 64 dollars.",
-        "Glad to hear that. How was the breakfast?",
-    ),
-    ("The link in the running wiki is broken. Who can fix it?", "I can, thanks for telling me.", "It works now."),
-    ("We are looking for a third moderator in nyc. Interested? It is about two hours a week.",),
-    (
-        "Do you still sell the Handkraft grinder? I can pay 45 dollars and pick it up.",
-        "Sorry, it is gone since Tuesday.",
-    ),
-)
 
 
 def messages(rng: Random, people: People) -> dict[str, list[dict[str, Any]]]:
     """Conversations of the agent with other members."""
     threads, texts = [], []
     moment = datetime(2025, 3, 2, 18, 20, 0)
-    for number, conversation in enumerate(CONVERSATIONS, start=1):
+    for number, conversation in enumerate(common("conversations"), start=1):
         other = people.members[rng.randrange(1, FOUNDERS - 1)]
         threads.append({"id": number, "sender_id": other.id, "receiver_id": people.agent.id})
         moment += timedelta(days=rng.randint(6, 13), minutes=rng.randint(0, 900))
@@ -175,53 +156,10 @@ def notifications(people: People, discussions: Discussions) -> list[dict[str, An
 
 # ---------------------------------------------------------------------- the wiki
 
-PAGES = {
-    "index": (
-        "Welcome to the wiki",
-        "Plaza is a place for discussions, run by its members. This wiki holds what does not fit into a thread.\n\n"
-        "- [Rules](/wiki/rules)\n- [Formatting](/wiki/help/formatting)\n- [Voting](/wiki/help/voting)\n"
-        "- [Moderation](/wiki/moderation)\n- [Questions and answers](/wiki/faq)\n- [All pages](/wiki/_all)\n\n"
-        "Every forum has a guide: [books](/wiki/guides/books), [Cooking](/wiki/guides/Cooking), "
-        "[travel](/wiki/guides/travel) and more in the list of all pages.",
-    ),
-    "rules": (
-        "Rules",
-        "# The short version\n\nBe kind, stay on topic, name your sources.\n\n# The long version\n\n"
-        "- One account a person\n- No insults, no threats, no private data of others\n"
-        "- No more than 4 submissions a day\n"
-        "- Advertising only where a forum allows it\n"
-        "- Moderators decide in their forum; administrators decide between forums\n\n"
-        "A first offence is a warning, a second one a ban of 7 days, a third one a ban without end.",
-    ),
-    "help/formatting": (
-        "Formatting help",
-        "Leave an empty line between paragraphs.\n\n- a line that begins with a hyphen is part of a list\n"
-        "- **two stars** on both sides make a word strong\n- a line that begins with # is a heading\n\n"
-        "> A line that begins with > is a quotation.\n\nLinks: [text](https://plaza.example).",
-    ),
-    "help/voting": (
-        "How voting works",
-        "Vote up what adds to a discussion, vote down what does not. A second click takes the vote back.\n\n"
-        "The order Hot counts a vote as half an hour and a comment as twenty minutes, up to a day and a half. "
-        "Controversial means many votes on both sides.",
-    ),
-    "moderation": (
-        "Moderation",
-        "Moderators edit the sidebar of their forum, pin and lock submissions, and ban members.\n\n"
-        "- Give a reason for every ban\n- Answer messages within 3 days\n- Do not moderate your own arguments",
-    ),
-    "faq": (
-        "Questions and answers",
-        "# How do I make a forum?\n\nUse the link Create new forum on the front page.\n\n"
-        "# Can I change my name?\n\nNo. You can delete the account and make another one.\n\n"
-        "# Who pays for this?\n\nMembers do. Running Plaza costs 212 dollars a month.",
-    ),
-}  # fmt: skip
-
 
 def wiki(rng: Random, people: People, leaders: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Rows of the tables `wiki_page` and `wiki_revision`; every page has some earlier versions."""
-    texts = {path: (title, body) for path, (title, body) in PAGES.items()}
+    texts = {page["path"]: (page["title"], page["body"]) for page in common("wiki")}
     for number, content in enumerate(contents(), start=1):
         chiefs = [row["user_id"] for row in leaders if row["forum_id"] == number]
         contact = people.members[rng.choice(chiefs) - 1].username
@@ -252,7 +190,7 @@ def _versions(rng: Random, body: str) -> Iterator[tuple[str, str]]:
 
 
 def _guide(rng: Random, content: Content, contact: str) -> str:
-    day = rng.choice(words()["weekday"])
+    day = rng.choice(common("words")["weekday"])
     limit, age, length = rng.randint(1, 6), rng.choice((3, 7, 14, 30)), rng.choice((50, 80, 100, 140, 200))
     return (
         f"{content.description}\n\n# At a glance\n\n- The weekly thread opens on {day}\n"

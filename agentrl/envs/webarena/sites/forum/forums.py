@@ -23,7 +23,7 @@ from agentrl.envs.webarena.sites.forum.listing import (
 )
 from agentrl.envs.webarena.sites.forum.pictures import picture
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, LoginNeeded, NotFound
+from agentrl.envs.webarena.sites.site import Context, LoginNeeded, existing
 
 # ---------------------------------------------------------------------- front page
 
@@ -61,7 +61,7 @@ def _listing(context: Context, listing: str, path: str, default_sort: str) -> Re
     values = [] if listing == "featured" else [context.user["id"] if context.user is not None else -1]
     page = submissions(context, WHERE[listing], values, sort, time)
     return context.page(
-        "front.html", listing=listing, listings=LISTINGS, page=page, sort=sort, sidebar=front_sidebar(context),
+        "front.html", listing=listing, listings=LISTINGS, page=page, sidebar=front_sidebar(context),
         links=sort_links(path, sort, time),
     )  # fmt: skip
 
@@ -83,9 +83,7 @@ def front_sidebar(context: Context) -> dict[str, Any]:
 @site.get("/submission_images/{name}")
 def image(context: Context) -> Response:
     """A picture of a submission."""
-    drawing = picture(context.params["name"])
-    if drawing is None:
-        raise NotFound
+    drawing = existing(picture(context.params["name"]))
     return Response(drawing, content_type="image/svg+xml", lasting=True)
 
 
@@ -154,7 +152,7 @@ def forum_page(context: Context) -> Response:
     sort, time = sort_and_time(context)
     page = submissions(context, "f.id = ?", [forum["id"]], sort, time, sticky=sort == "hot")
     return context.page(
-        "forum.html", forum=forum, page=page, sort=sort, links=sort_links(f"/f/{forum['name']}", sort, time),
+        "forum.html", forum=forum, page=page, links=sort_links(f"/f/{forum['name']}", sort, time),
         sidebar=forum_sidebar(context, forum),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ import sqlite3
 from agentrl.envs.webarena.sites.forum.app import field, forum_of, is_moderator, site, too_long
 from agentrl.envs.webarena.sites.forum.forums import forum_sidebar
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+from agentrl.envs.webarena.sites.site import Context, Forbidden
 
 FORUM_NAME = re.compile(r"\w{3,25}", re.ASCII)
 FIELDS = ("title", "description", "sidebar", "tags")
@@ -125,10 +125,7 @@ def remove(context: Context) -> Response:
     page = context.request.path.split("/")[3]
     table = page.removesuffix("s")
     forum = _moderated(context)
-    row = context.db.get(table, context.number(context.params["row"]))
-    if row is None or row["forum_id"] != forum["id"]:
-        raise NotFound
-    context.db.delete(table, row["id"])
+    context.db.delete(table, context.record(table, "row", forum_id=forum["id"])["id"])
     return context.redirect(f"/f/{forum['name']}/{page}", "Removed.")
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import common, expand, name_parts, sentences, words
+from agentrl.envs.webarena.sites.forum.content import common, expand, sentences
 
 AGENT = "MarvelsGrantMan136"
 ADMIN = "plaza_admin"
@@ -52,7 +52,7 @@ class People:
 
 def _names(rng: Random, count: int) -> list[str]:
     names: dict[str, None] = {}  # a set that keeps its order
-    parts = name_parts()
+    parts = common("names")
     first, second, given = parts["first"], parts["second"], parts["given"]
     patterns = (
         lambda: f"{rng.choice(first)}_{rng.choice(second)}",
@@ -74,7 +74,7 @@ def _biography(rng: Random, name: str) -> str:
         return "I keep Plaza running. Write to the moderators first."
     if rng.random() < 0.25:
         return ""
-    return sentences(expand(rng.choice(common()["biographies"]), rng, words()))
+    return sentences(expand(rng.choice(common("texts")["biographies"]), rng, common("words")))
 
 
 def _moment(rng: Random, first: datetime, last: datetime) -> datetime:

@@ -27,7 +27,7 @@ from agentrl.envs.webarena.sites.forum.app import (
 from agentrl.envs.webarena.sites.forum.forums import forum_sidebar
 from agentrl.envs.webarena.sites.forum.listing import ranking, submission_row
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+from agentrl.envs.webarena.sites.site import Context, Forbidden
 
 # ---------------------------------------------------------------------- votes
 
@@ -36,9 +36,7 @@ from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 def vote(context: Context) -> Response:
     """Vote on a submission or a comment."""
     kind = "submission" if context.request.path.startswith("/sv/") else "comment"
-    user, row = context.member, context.db.get(kind, context.number(context.params["id"]))
-    if row is None or row["is_trashed"]:
-        raise NotFound
+    user, row = context.member, context.record(kind, is_trashed=0)
     choice = {"1": 1, "-1": -1}.get(context.form("choice"), 0)
     set_vote(context.db, kind, row, user["id"], choice)
     address = submission_address if kind == "submission" else comment_address

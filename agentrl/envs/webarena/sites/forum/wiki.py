@@ -10,7 +10,7 @@ from agentrl.envs.webarena.sites.forum import text
 from agentrl.envs.webarena.sites.forum.app import field, site, too_long
 from agentrl.envs.webarena.sites.forum.listing import page_number, paged
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+from agentrl.envs.webarena.sites.site import Context, Forbidden, existing
 
 WIKI_PATH = re.compile(r"[A-Za-z][\w-]{0,40}(/[A-Za-z][\w-]{0,40}){0,3}", re.ASCII)
 REVISIONS = """SELECT r.*, u.username AS author, p.path FROM wiki_revision r JOIN user u ON u.id = r.user_id
@@ -50,9 +50,7 @@ def history_page(context: Context) -> Response:
 @site.get("/wiki/_revision/{id}")
 def revision_page(context: Context) -> Response:
     """A version of a page."""
-    revision = context.db.row(f"{REVISIONS} WHERE r.id = ?", context.number(context.params["id"]))
-    if revision is None:
-        raise NotFound
+    revision = existing(context.db.row(f"{REVISIONS} WHERE r.id = ?", context.number(context.params["id"])))
     return context.page("wiki_page.html", revision=revision, path=revision["path"], is_newest=False, is_locked=True)
 
 
@@ -118,10 +116,7 @@ def _faults(title: str, body: str) -> list[str]:
 
 
 def _page(context: Context) -> sqlite3.Row:
-    row = context.db.row("SELECT * FROM wiki_page WHERE path = ?", unquote(context.params["path"]))
-    if row is None:
-        raise NotFound
-    return row
+    return existing(context.db.row("SELECT * FROM wiki_page WHERE path = ?", unquote(context.params["path"])))
 
 
 def _editable(context: Context) -> sqlite3.Row:

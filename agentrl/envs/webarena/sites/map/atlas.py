@@ -110,12 +110,10 @@ class Atlas:
 
 def atlas(db: Database) -> Atlas:
     """The atlas of the map's data."""
-    return _atlas(db.path)
+    return _kept_atlas(db.path)
 
 
-@lru_cache(2)
-def _atlas(path: Path) -> Atlas:
-    return Atlas(path)
+_kept_atlas = lru_cache(2)(Atlas)
 
 
 def _settlement(row: sqlite3.Row) -> Feature:

@@ -9,16 +9,16 @@ from random import Random
 
 from agentrl.envs.webarena.sites.map.geo import Point
 from agentrl.envs.webarena.sites.map.network import Network
-from agentrl.envs.webarena.sites.map.words import BRIDGES, CITY, PARKS, REGION, TOWNS
+from agentrl.envs.webarena.sites.map.words import CITY, REGION, TOWNS, WORDS
 
 COLUMNS, ROWS, BLOCK = 50, 40, 232.0  # the grid; metres between streets
 RADIUS = (5750.0, 4500.0)  # of the built-up area
 RING = (6500.0, 5200.0)
 BANK = 125.0  # nothing is built nearer to the middle of the river
-BRIDGE_COLUMNS: dict[int, str] = dict(zip((6, 13, 19, 24, 27, 31, 36, 40, 44), BRIDGES, strict=True))
+BRIDGE_COLUMNS: dict[int, str] = dict(zip((6, 13, 19, 24, 27, 31, 36, 40, 44), WORDS["bridges"], strict=True))
 PARK_CELLS = dict(
     zip(
-        PARKS,
+        WORDS["parks"],
         ((22, 27, 28, 32), (32, 36, 24, 28), (15, 18, 22, 25), (10, 15, 31, 35), (38, 42, 7, 11), (29, 31, 12, 14),
          (13, 17, 5, 9), (6, 10, 9, 12), (40, 43, 28, 32)),
         strict=True,
@@ -246,23 +246,6 @@ def _add_riverside(network: Network, plan: CityPlan, numbers: dict[Cell, int]) -
 
 TOWN_COLUMNS, TOWN_ROWS, TOWN_BLOCK = 8, 7, 185.0
 CENTRES: dict[str, Point] = {name: (1000 * east, 1000 * north) for name, _, east, north, _ in TOWNS}
-# From the city outwards; the last one joins two towns.
-MOTORWAYS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("M1 Eastern Motorway", (CITY, "Ashgrove", "Elderfield")),
-    ("M2 Coast Motorway", (CITY, "Selwyn Wells", "Kestrel Bay", "Whitlock Sands")),
-    ("M3 Highfell Motorway", (CITY, "Bramley Cross", "Oldcastle", "Windermoor")),
-    ("M4 Northern Motorway", (CITY, "Hartwell Springs", "Northgate")),
-    ("M5 Western Motorway", (CITY, "Millbrook", "Dunmore", "Grayling")),
-)
-COUNTRY_ROADS: tuple[tuple[str, str], ...] = (
-    (CITY, "Ashgrove"), (CITY, "Bramley Cross"), (CITY, "Thornbury Hill"), (CITY, "Selwyn Wells"), (CITY, "Millbrook"),
-    ("Selwyn Wells", "Kestrel Bay"), ("Selwyn Wells", "Sandiford"), ("Sandiford", "Kestrel Bay"),
-    ("Kestrel Bay", "Whitlock Sands"), ("Kestrel Bay", "Elderfield"), ("Ashgrove", "Elderfield"),
-    ("Ashgrove", "Hartwell Springs"), ("Thornbury Hill", "Hartwell Springs"), ("Thornbury Hill", "Oldcastle"),
-    ("Bramley Cross", "Oldcastle"), ("Oldcastle", "Windermoor"), ("Hartwell Springs", "Northgate"),
-    ("Millbrook", "Dunmore"), ("Millbrook", "Fenwick Abbey"), ("Dunmore", "Fenwick Abbey"), ("Dunmore", "Grayling"),
-    ("Windermoor", "Grayling"), ("Elderfield", "Whitlock Sands"),
-)  # fmt: skip
 
 
 def build_town(network: Network, town: str, rng: Random, name: Callable[[str], str]) -> list[int]:
@@ -293,9 +276,9 @@ def build_town(network: Network, town: str, rng: Random, name: Callable[[str], s
 
 def build_highways(network: Network, gates: list[int], towns: dict[str, list[int]], rng: Random) -> None:
     """Join the towns: motorways pass them at some distance, country roads run from one to the other."""
-    for name, stops in MOTORWAYS:
-        begin = network.nearest(CENTRES[stops[1]], gates)
-        for stop in stops[1:]:
+    for name, *stops in WORDS["motorways"]:
+        begin = network.nearest(CENTRES[stops[0]], gates)
+        for stop in stops:
             # The exit is 1.8 km to the left of the town, as seen from where the motorway comes.
             (x, y), (town_x, town_y) = network.points[begin], CENTRES[stop]
             length = math.dist((x, y), (town_x, town_y))
@@ -305,7 +288,7 @@ def build_highways(network: Network, gates: list[int], towns: dict[str, list[int
             target = network.nearest(network.points[exit_], towns[stop])
             network.street(f"{stop} Link Road", "primary", REGION, [exit_, target], maxspeed=70)
             begin = exit_
-    for start, end in COUNTRY_ROADS:
+    for start, end in WORDS["country_roads"]:
         begin = network.nearest(CENTRES[end], gates if start == CITY else towns[start])
         finish = network.nearest(network.points[begin], towns[end])
         label = f"Old {end} Road" if start == CITY else f"{start} to {end} Road"

@@ -23,14 +23,7 @@ from agentrl.envs.webarena.sites.map.geo import Point, to_degrees
 from agentrl.envs.webarena.sites.map.network import Network
 from agentrl.envs.webarena.sites.map.venues import COLUMNS as PLACE_COLUMNS
 from agentrl.envs.webarena.sites.map.venues import Builder, Spot, district_of
-from agentrl.envs.webarena.sites.map.words import (
-    CITY,
-    CITY_COUNTY,
-    DISTRICTS,
-    STREET_BASES,
-    STREET_TYPES,
-    TOWNS,
-)  # fmt: skip
+from agentrl.envs.webarena.sites.map.words import CITY, CITY_COUNTY, DISTRICTS, PACKAGE, TOWNS, WORDS
 
 VERSION = "3"
 SEED = 20250616
@@ -44,7 +37,7 @@ FORESTS = ((-30, 45, 9), (-52, 4, 7), (40, 25, 8), (5, -30, 6), (-75, -48, 10), 
 
 def build(connection: sqlite3.Connection) -> None:
     """Fill an empty database."""
-    schema = files("agentrl.envs.webarena.sites.map").joinpath("schema.sql").read_text("utf-8")
+    schema = files(PACKAGE).joinpath("schema.sql").read_text("utf-8")
     for statement in schema.split(";\n"):
         connection.execute(statement)
     network = build_network()
@@ -77,7 +70,7 @@ def namer(rng: Random) -> Callable[[str], str]:
     used: set[str] = set()
 
     def names(kind: str) -> Iterator[str]:
-        pairs = [f"{base} {ending}" for base in STREET_BASES for ending in STREET_TYPES[kind]]
+        pairs = [f"{base} {ending}" for base in WORDS["street_bases"] for ending in WORDS["street_types"][kind]]
         yield from rng.sample(pairs, len(pairs))
 
     def name(kind: str) -> str:

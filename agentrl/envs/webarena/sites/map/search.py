@@ -16,7 +16,7 @@ import numpy as np
 from agentrl.envs.webarena.sites.map import geo
 from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature
 from agentrl.envs.webarena.sites.map.geo import Point
-from agentrl.envs.webarena.sites.map.words import CATEGORIES, CUISINES
+from agentrl.envs.webarena.sites.map.words import CATEGORIES, WORDS
 
 MAX_LENGTH = 300  # characters of a query that are looked at
 _NEAR = re.compile(r"^(.+?)\s+(nearest to|closest to|close to|next to|near|around|by|in|at)\s+(.+)$", re.I)
@@ -182,7 +182,7 @@ def kind_of_place(text: str) -> Wanted | None:
     wanted = words(_ASKING.sub("", text))
     if wanted in _kinds():
         return Wanted(_kinds()[wanted])
-    for cuisine in CUISINES:
+    for cuisine in WORDS["cuisines"]:
         kitchen = words(cuisine.replace("_", " "))
         rest = wanted[len(kitchen) :]
         if wanted[: len(kitchen)] == kitchen and _kinds().get(rest or ("restaurant",)) in ("restaurant", "fast_food"):

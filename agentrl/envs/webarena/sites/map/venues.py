@@ -13,19 +13,7 @@ from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.map.city import CENTRES, PARK_CELLS, bend, on_plan
 from agentrl.envs.webarena.sites.map.geo import Point, to_degrees
 from agentrl.envs.webarena.sites.map.network import Network, Street
-from agentrl.envs.webarena.sites.map.words import (
-    ADJECTIVES,
-    CATEGORIES,
-    CITY,
-    CUISINES,
-    DISTRICTS,
-    FIRST_NAMES,
-    NOUNS,
-    REGION,
-    SURNAMES,
-    TOPICS,
-    Category,
-)  # fmt: skip
+from agentrl.envs.webarena.sites.map.words import CATEGORIES, CITY, DISTRICTS, REGION, WORDS, Category
 
 PLOT = 11.0  # metres of street for each house number of one side
 SETBACK = 16.0  # metres from the middle of the street to the door
@@ -152,10 +140,13 @@ class Builder:
         if not patterns:
             return "", False
         pattern = self.rng.choice(category.chains if category.chains and self.rng.random() < 0.6 else patterns)
-        pick = self.rng.choice
+
+        def pick(kind: str) -> str:
+            return self.rng.choice(WORDS[kind])
+
         words = {
-            "adj": pick(ADJECTIVES), "noun": pick(NOUNS), "noun2": pick(NOUNS), "first": pick(FIRST_NAMES),
-            "first2": pick(FIRST_NAMES), "sur": pick(SURNAMES), "sur2": pick(SURNAMES), "topic": pick(TOPICS),
+            "adj": pick("adjectives"), "noun": pick("nouns"), "noun2": pick("nouns"), "first": pick("first_names"),
+            "first2": pick("first_names"), "sur": pick("surnames"), "sur2": pick("surnames"), "topic": pick("topics"),
             "street": spot.street, "district": spot.district or spot.settlement, "settlement": spot.settlement,
         }  # fmt: skip
         return pattern.format(**words), pattern in category.chains
@@ -164,7 +155,7 @@ class Builder:
         rng = self.rng
         self._names.add(name)
         has_hours = category.hours != ("",) and rng.random() < 0.93
-        cuisine = rng.choice(CUISINES) if category.value in ("restaurant", "fast_food") else ""
+        cuisine = rng.choice(WORDS["cuisines"]) if category.value in ("restaurant", "fast_food") else ""
         # Coordinates with five digits, as addresses of the site show them, that no other place has.
         lat, lon = (round(value, 5) for value in to_degrees(spot.point))
         while (lat, lon) in self._points:

@@ -9,7 +9,7 @@ from typing import Any
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.base import cart_items, cart_owner, orders_of, site
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context, existing
 
 # ---------------------------------------------------------------------- the address book
 
@@ -74,17 +74,15 @@ def new_address(context: Context) -> Response:
 @site.get("/customer/address/edit/id/{number}")
 def edit_address(context: Context) -> Response:
     """The form with an address in it."""
-    return context.page(
-        "address_form.html", address=dict(_own(context, context.params["number"])), countries=COUNTRIES,
-        title="Edit Address",
-    )  # fmt: skip
+    address = dict(existing(own_address(context, context.params["number"])))
+    return context.page("address_form.html", address=address, countries=COUNTRIES, title="Edit Address")
 
 
 @site.post("/customer/address/formPost", "/customer/address/formPost/id/{number}")
 def save_address(context: Context) -> Response:
     """Add an address or change one."""
     number = context.params.get("number")
-    customer, present = context.member["id"], _own(context, number) if number is not None else None
+    customer, present = context.member["id"], existing(own_address(context, number)) if number is not None else None
     values, problem = address_from_form(context)
     if problem:
         form = f"/customer/address/edit/id/{present['id']}/" if present is not None else "/customer/address/new/"
@@ -106,20 +104,17 @@ def save_address(context: Context) -> Response:
 @site.post("/customer/address/delete")
 def delete_address(context: Context) -> Response:
     """Remove an address that is no default."""
-    address = _own(context, context.form("id"))
+    address = existing(own_address(context, context.form("id")))
     if address["is_billing"] or address["is_shipping"]:
         return context.redirect(BOOK, "error: A default address cannot be deleted.")
     context.db.delete("address", address["id"])
     return context.redirect(BOOK, "You deleted the address.")
 
 
-def _own(context: Context, number: str) -> sqlite3.Row:
-    address = context.db.row(
-        "SELECT * FROM address WHERE id = ? AND customer_id = ?", context.number(number), context.member["id"]
-    )
-    if address is None:
-        raise NotFound
-    return address
+def own_address(context: Context, number: str) -> sqlite3.Row | None:
+    """The address of that number, if it is the customer's."""
+    customer = context.member["id"]
+    return context.db.row("SELECT * FROM address WHERE id = ? AND customer_id = ?", context.number(number), customer)
 
 
 # ---------------------------------------------------------------------- accounts

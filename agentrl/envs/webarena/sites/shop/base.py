@@ -10,7 +10,7 @@ from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import money, short_date
-from agentrl.envs.webarena.sites.site import Context, NotFound, Site
+from agentrl.envs.webarena.sites.site import Context, Site, existing
 from agentrl.envs.webarena.sites.store.pricing import STORE_NAME
 
 # What a customer pays for one piece, as SQL over `product`.
@@ -73,10 +73,7 @@ def subtotal(items: Iterable[Mapping[str, Any] | sqlite3.Row]) -> float:
 
 def product_by_id(db: Database, row_id: int) -> sqlite3.Row:
     """A product that is on sale; `NotFound` otherwise."""
-    product = db.row(f"SELECT *, {FINAL_PRICE} AS final_price FROM product WHERE id = ? AND status = 1", row_id)
-    if product is None:
-        raise NotFound
-    return product
+    return existing(db.row(f"SELECT *, {FINAL_PRICE} AS final_price FROM product WHERE id = ? AND status = 1", row_id))
 
 
 def options_of(db: Database, product: int) -> dict[str, list[str]]:

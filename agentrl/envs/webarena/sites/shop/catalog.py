@@ -15,7 +15,7 @@ from agentrl.envs.webarena.sites.shop.base import ratings_of, site
 from agentrl.envs.webarena.sites.shop.listing import PRODUCTS, Listing
 from agentrl.envs.webarena.sites.shop.product import product_page, trail_of
 from agentrl.envs.webarena.sites.shop.search import MAX_LENGTH, Item, assortment, found_products, items_below
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context, existing
 from agentrl.envs.webarena.sites.store.products import bullets_of, catalogue_product, description_of
 
 PHOTO_PIXELS = 320
@@ -50,9 +50,7 @@ def category_or_product(context: Context) -> Response:
     category = context.db.row("SELECT * FROM category WHERE url_path = ?", path)
     if category is None:
         key = path.rsplit("/", 1)[-1]
-        product = context.db.row(f"{PRODUCTS} WHERE url_key = ? AND status = 1", key)
-        if product is None:
-            raise NotFound
+        product = existing(context.db.row(f"{PRODUCTS} WHERE url_key = ? AND status = 1", key))
         return product_page(context, product)
     db = context.db
     products = items_below(db, category["url_path"])
@@ -139,9 +137,7 @@ def popular_terms(context: Context) -> Response:
 @site.get("/media/catalog/product/{number}.png")
 def media(context: Context) -> Response:
     """The picture of a product."""
-    product = context.db.get("product", context.number(context.params["number"]))
-    if product is None:
-        raise NotFound
+    product = context.record("product", "number")
     record = catalogue_product(product)
     lasting = record is not None
     if record is None:
@@ -221,9 +217,8 @@ def contact_post(context: Context) -> Response:
 
 def text_page(context: Context) -> Response:
     """A page that an administrator wrote."""
-    page = context.db.row("SELECT * FROM cms_page WHERE identifier = ? AND is_active = 1", context.params["identifier"])
-    if page is None:
-        raise NotFound
+    sql = "SELECT * FROM cms_page WHERE identifier = ? AND is_active = 1"
+    page = existing(context.db.row(sql, context.params["identifier"]))
     return context.page("text_page.html", page=page, blocks=blocks(page["content"]))
 
 

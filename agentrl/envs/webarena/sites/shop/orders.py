@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import paging
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.shop.account import address_from_form, addresses_of
+from agentrl.envs.webarena.sites.shop.account import address_from_form, addresses_of, own_address
 from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE, cart_items, orders_of, site
 from agentrl.envs.webarena.sites.shop.cart import CART, Totals, add_to_cart, rules, totals
 from agentrl.envs.webarena.sites.shop.listing import page_links
@@ -51,7 +51,7 @@ def choose_shipping(context: Context) -> Response:
             return context.redirect(CHECKOUT, f"error: {missing}")
         chosen = context.db.insert("address", customer_id=customer, **values)
     else:
-        found = _own_address(context, context.number(context.form("address_id")))
+        found = own_address(context, context.form("address_id"))
         if found is None:
             return context.redirect(CHECKOUT, "error: Please choose a shipping address.")
         chosen = found["id"]
@@ -63,7 +63,7 @@ def payment_step(context: Context) -> Response:
     """Review the order and say how to pay."""
     items = cart_items(context.db, context.member["id"], None)
     method = _method(context.query("shipping_method"))
-    address = _own_address(context, context.number(context.query("address_id")))
+    address = own_address(context, context.query("address_id"))
     if not items or method is None or address is None:
         return context.redirect(CHECKOUT)
     return context.page(
@@ -78,7 +78,7 @@ def place_order(context: Context) -> Response:
     customer = context.member
     items = cart_items(context.db, customer["id"], None)
     method = _method(context.form("shipping_method"))
-    address = _own_address(context, context.number(context.form("address_id")))
+    address = own_address(context, context.form("address_id"))
     payment = PAYMENT_METHODS.get(context.form("payment_method"))
     if not items or method is None or address is None:
         return context.redirect(CHECKOUT)
@@ -104,10 +104,6 @@ def success(context: Context) -> Response:
 
 def _method(code: str) -> ShippingMethod | None:
     return next((method for method in SHIPPING_METHODS if method.code == code), None)
-
-
-def _own_address(context: Context, row_id: int) -> sqlite3.Row | None:
-    return context.db.row("SELECT * FROM address WHERE id = ? AND customer_id = ?", row_id, context.member["id"])
 
 
 def _order(
@@ -212,13 +208,7 @@ def reorder(context: Context) -> Response:
 
 def own_order(context: Context) -> sqlite3.Row:
     """The order of the path, if it is the customer's. Its number is that of its increment id."""
-    order = context.db.row(
-        "SELECT * FROM sales_order WHERE id = ? AND customer_id = ?",
-        context.number(context.params["number"]), context.member["id"],
-    )  # fmt: skip
-    if order is None:
-        raise NotFound
-    return order
+    return context.record("sales_order", "number", customer_id=context.member["id"])
 
 
 def _items(db: Database, order: int) -> list[sqlite3.Row]:

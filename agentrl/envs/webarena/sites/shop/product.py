@@ -18,7 +18,7 @@ from agentrl.envs.webarena.sites.shop.base import (
     site,
 )
 from agentrl.envs.webarena.sites.shop.listing import page_links
-from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.site import Context, existing
 from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
 
 REVIEWS_PER_PAGE = 10
@@ -152,11 +152,9 @@ def my_reviews(context: Context) -> Response:
 @site.get("/review/customer/view/id/{number}")
 def my_review(context: Context) -> Response:
     """One of them."""
-    review = context.db.row(
+    sql = (
         "SELECT review.*, product.name, product.url_key FROM review JOIN product ON product.id = product_id"
-        " WHERE review.id = ? AND review.customer_id = ?",
-        context.number(context.params["number"]), context.member["id"],
-    )  # fmt: skip
-    if review is None:
-        raise NotFound
-    return context.page("my_review.html", review=review)
+        " WHERE review.id = ? AND review.customer_id = ?"
+    )
+    review = context.db.row(sql, context.number(context.params["number"]), context.member["id"])
+    return context.page("my_review.html", review=existing(review))

@@ -9,11 +9,10 @@ from random import Random
 from agentrl.envs.webarena.sites.database import insert_rows
 from agentrl.envs.webarena.sites.site import session_token
 from agentrl.envs.webarena.sites.store.orders import build_orders
-from agentrl.envs.webarena.sites.store.people import AGENT, build_customers, words
+from agentrl.envs.webarena.sites.store.people import AGENT, PACKAGE, build_customers, words
 from agentrl.envs.webarena.sites.store.products import build_products
 from agentrl.envs.webarena.sites.store.reviews import build_reviews
 
-PACKAGE = "agentrl.envs.webarena.sites.store"
 VERSION = 6  # raise it with every change of the schema or of what is generated
 BOUGHT = (4, 14)  # views before a piece was sold
 WISHED = (2, 9)  # views before it came onto a wish list

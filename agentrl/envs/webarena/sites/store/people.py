@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-import tomllib
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
+from functools import partial
 from random import Random
-from typing import Any
 
+from agentrl.envs.webarena.data_files import data_file
 from agentrl.envs.webarena.sites.formats import stamp
 
 PACKAGE = "agentrl.envs.webarena.sites.store"
-
-
-@cache
-def words(name: str) -> dict[str, Any]:
-    """The contents of a file such as "people.toml"."""
-    return tomllib.loads(files(PACKAGE).joinpath(name).read_text(encoding="utf-8"))
-
-
+words = partial(data_file, PACKAGE)  # the contents of a file such as "people.toml"
 CUSTOMERS = 150
 FIRST_CUSTOMER = datetime(2021, 10, 20, 9, 0)
 LAST_CUSTOMER = datetime(2025, 6, 10, 18, 0)

@@ -6,13 +6,14 @@ In a pattern `[a|b]` is a choice, `{name}` a value or a word of a list, `{3..9}`
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from random import Random
 from typing import Any
+
+from agentrl.envs.webarena.data_files import data_file
 
 # ---------------------------------------------------------------------- patterns
 
@@ -135,12 +136,12 @@ class Content:
         pattern = rng.choice(subject.post.get("body") or [""])
         if pattern and rng.random() < 0.4:
             is_question = subject.post["title"].endswith("?")
-            pattern += "\n\n" + rng.choice(common()["pleas" if is_question else "remarks"])
+            pattern += "\n\n" + rng.choice(common("texts")["pleas" if is_question else "remarks"])
         return sentences(expand(pattern, rng, subject.values))
 
     def comment(self, rng: Random, subject: Subject, *, is_reply: bool) -> str:
         """A comment on a submission: what it says about the subject, often with a word before or after it."""
-        shared = common()
+        shared = common("texts")
         if is_reply and rng.random() < 0.6:
             parts = [rng.choice(shared["replies"])]
         else:
@@ -154,22 +155,9 @@ class Content:
         return sentences(" ".join(expand(part, rng, subject.values) for part in parts))
 
 
-@cache
-def common() -> dict[str, list[str]]:
-    """Sentences that all forums share."""
-    return _read("_common.toml")["texts"]
-
-
-@cache
-def words() -> dict[str, list[str]]:
-    """Lists of words that all patterns may use."""
-    return _read("_common.toml")["words"]
-
-
-@cache
-def name_parts() -> dict[str, list[str]]:
-    """Parts of the members' names."""
-    return _read("_common.toml")["names"]
+def common(part: str) -> Any:
+    """What all forums share: "texts", "words" for all patterns, "names" of members, "conversations", the "wiki"."""
+    return data_file(__name__, "_common.toml")[part]
 
 
 @cache
@@ -178,12 +166,8 @@ def contents() -> tuple[Content, ...]:
     names = sorted(entry.name for entry in files(__name__).iterdir() if entry.name.endswith(".toml"))
     kept = ("name", "title", "description", "sidebar", "size", "fields", "numbers", "posts")
     found = []
-    for data in (_read(name) for name in names if not name.startswith("_")):
+    for data in (data_file(__name__, name) for name in names if not name.startswith("_")):
         subjects = [[value.strip() for value in row.split("|")] for row in data["subjects"]]
         values = {key: data[key] for key in kept}
-        found.append(Content(**values, subjects=subjects, comments=data["texts"]["comments"], words=words()))
+        found.append(Content(**values, subjects=subjects, comments=data["texts"]["comments"], words=common("words")))
     return tuple(found)
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(files(__name__).joinpath(name).read_text("utf-8"))
