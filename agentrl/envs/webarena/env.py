@@ -109,6 +109,14 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     without an evaluator, `hide_outcome=True`, a judge that does not answer) the term is pending: `info["pending"]` is
     `["outcome"]`, and no zero is invented. An invalid action costs `invalid_penalty`, nothing by default.
 
+    In generated tasks an answer must say what is asked for and nothing else, so that listing guesses does not pay.
+    "Maintainer", "The role is Maintainer." and "Ada Berg has the Maintainer role in core/engine." pass; "Maintainer or
+    Owner" and "not Maintainer" do not. Beside the value may stand words of the instruction and words that any sentence
+    has, and 200 characters in all; no other name, title or status, and where the value has a number no number that the
+    instruction has not. Numbers count in digits, with or without unit, dates, distances and telephone numbers in any
+    notation. The instruction repeated is no answer. Tasks of files keep the benchmark's rules, unless they set
+    `nothing_else` ([Web tasks on other sites](../../web-tasks.md)).
+
     ## Episode end
     Terminates when the agent exits. After `max_turns` turns the evaluator runs all the same: a pass terminates,
     anything else truncates (`info["limit"] == "task"`). With `early_stop=True` the benchmark's own script is followed,
@@ -164,6 +172,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     `tasks()`, which takes 120 of each), other templates of the same skill or site with fewer or more steps, other words
     for the same task (`shop-price-of-product.17~1`), and two tasks on different sites in one, joined by `+`, whose two
     evaluators must both pass.
+
+    No answer is that of more than a fifth of a template's tasks, or an even share where there are fewer than five
+    answers. Templates whose answer may be N/A ask in the same words about things that exist.
 
     An id may hold the task itself: `intent:` and the base64 form of a JSON object with `intent`, `sites`, `start_url`.
 
