@@ -44,11 +44,11 @@ SAYING = frozenset(map(plain, (*_SAYING.split(), *FILLERS)))
 def beside(parts: Sequence[str], rivals: Sequence[str], text: str, instruction: str) -> Iterator[str]:
     """What is wrong with the text, in words; nothing where it says all parts and no more. A part may name alternatives
     (joined by " |OR| "); rivals are further texts that must not occur."""
-    question = _cleaned(instruction)
-    said = _cleaned(text).replace(question, " ") if question else _cleaned(text)
-    if len(said) > ROOM + len(question) + sum(map(len, parts)):
+    if len(text) > ROOM + len(instruction) + sum(map(len, parts)):
         yield "must not be so long"
         return
+    question, said = _cleaned(instruction), _cleaned(text)
+    said = said.replace(question, " ") if question else said
     spans: list[tuple[int, int]] = []
     for part in parts:
         found = [span for each in part.split(OR) for span in _places(_cleaned(each), said)]
