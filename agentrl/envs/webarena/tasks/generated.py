@@ -117,11 +117,11 @@ def generated_ids(split: str, sites: tuple[str, ...] = (), only: tuple[str, ...]
 def _drawn(name: str, numbers: Sequence[int], count: int) -> list[int]:
     """So many instances of a template at most, with their answers in turn, so that no guess is right often."""
     ranks: dict[int, tuple[int, int]] = {}  # how many of those before it have the same answer, and the lot it draws
-    sizes: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     for lot, number in sorted((_number(f"{name}|{number}", 2**32), number) for number in numbers):
-        asked = templates()[name].check(_all_parameters()[name][number]).get("reference_answers", number)
-        ranks[number] = sizes[str(asked)], lot
-        sizes[str(asked)] += 1
+        asked = str(templates()[name].check(_all_parameters()[name][number]).get("reference_answers", number))
+        ranks[number] = seen[asked], lot
+        seen[asked] += 1
     drawn = sorted(ranks, key=ranks.__getitem__)[:count]
     sizes = Counter(ranks[number][0] for number in drawn)  # rank -> how many answers there are so often
     share = max(COMMONEST, 1 / sizes[0])

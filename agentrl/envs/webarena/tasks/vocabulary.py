@@ -35,14 +35,11 @@ def ends_at(*urls: str, exact: bool = False) -> dict[str, Any]:
 
 def shows(*targets: tuple[str, str, str | Sequence[str] | dict[str, Any]]) -> dict[str, Any]:
     """Pages must look so: (address, locator, the exact text, a list of its parts or all requirements) each."""
-    checks = [{"url": url, "locator": locator, "required_contents": _required(text)} for url, locator, text in targets]
+    checks = []
+    for url, locator, text in targets:
+        parts = {"exact_match": text} if isinstance(text, str) else {"must_include": list(text)}
+        checks.append({"url": url, "locator": locator, "required_contents": text if isinstance(text, dict) else parts})
     return {"eval_types": ["program_html"], "program_html": checks}
-
-
-def _required(text: str | Sequence[str] | dict[str, Any]) -> dict[str, Any]:
-    if isinstance(text, dict):
-        return text
-    return {"exact_match": text} if isinstance(text, str) else {"must_include": list(text)}
 
 
 def both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:

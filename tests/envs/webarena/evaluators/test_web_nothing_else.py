@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentrl.envs.webarena.evaluators.answers import DIALECTS, unmet
+from agentrl.envs.webarena.evaluators.answers import DIALECTS, Dialect, unmet
 from agentrl.envs.webarena.tasks.schema import Requirements, task_from_json
 
 ROLE = ("What role does Ada Berg have in core/engine?", ["Maintainer"], [])
@@ -96,7 +96,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-def lacks(case: tuple[str, list[str], list[str]], text: str, dialect: str) -> list[str]:
+def lacks(case: tuple[str, list[str], list[str]], text: str, dialect: Dialect) -> list[str]:
     instruction, parts, rivals = case
     wanted = Requirements(must_include=tuple(parts), must_exclude=tuple(rivals), nothing_else=True)
     return list(unmet(wanted, text, dialect, is_answer=True, instruction=instruction))

@@ -16,6 +16,7 @@ from agentrl.envs.webarena.evaluators.rule_judge import plain
 from agentrl.envs.webarena.guessers import BLIND, STRATEGIES, guess
 from agentrl.envs.webarena.tasks.generated import COMMONEST, find_generated, generated_ids, templates
 from agentrl.envs.webarena.tasks.schema import Requirements, task_from_json
+from agentrl.envs.webarena.tasks.template import Answer
 from agentrl.policies import load_policy
 from benchmarks.webarena.guessing import Rates, measure, string_tasks
 
@@ -55,6 +56,16 @@ def test_guesses_without_browsing_are_rarely_right_in_any_test_task():
             rates.add(strategy, template.name, passed)
     assert len(rates.tasks) >= 75 and rates.tasks.total() > 1_500
     check_rates(rates, (*BLIND, *instruction))
+
+
+def test_what_the_solution_says_passes_alone_and_in_a_sentence_in_every_test_task():
+    for task_id in string_tasks("test"):
+        found, (wanted, intent) = find_generated(task_id), wanted_of(task_id)
+        assert found is not None
+        acts = [act for step in found.template.solution(found.parameters) for act in step.acts]
+        answer = next(act.text for act in reversed(acts) if isinstance(act, Answer))
+        for text in (answer, f"The answer is {answer}.", f'It is **"{answer}"**\n'):
+            assert not any(unmet(wanted, text, "lite", is_answer=True, instruction=intent)), (task_id, text)
 
 
 def test_no_answer_is_made_of_words_that_any_sentence_may_have():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.addresses import resolve
 from agentrl.envs.webarena.tasks.generated import novelty, templates
 from agentrl.envs.webarena.tasks.schema import WebTask, task_from_json
-from agentrl.envs.webarena.tasks.template import Parameters, Template
+from agentrl.envs.webarena.tasks.template import Act, Fill, On, Parameters, Template
 from benchmarks.webarena.templates import play
 
 TURNS = 25
@@ -93,6 +94,35 @@ def test_its_solution_solves_it_and_nothing_else_does(template: Template, backen
     if "string_match" in template.evaluation(values)["eval_types"]:
         pasted = (pages[0], pages[-1], "\n".join(pages))
         assert [evaluate(task, text, backend).score for text in pasted] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("across-post-open-issues", "#submission_body"),
+        ("across-post-product-price", "#submission_body"),
+        ("across-comment-product-price", ".reply textarea"),
+        ("across-promote-project", "#submission_body"),
+    ],
+)
+def test_what_must_be_posted_cannot_be_hidden_among_guesses(
+    name: str, field: str, backend: DomBackend, world: World
+) -> None:
+    template = templates()[name]
+    values = next(iter(template.parameters(world)))
+
+    def padded(act: Act) -> Act:
+        guesses = "$1.00 2 3 4 5 Blue Red"
+        return Fill(field, f"{act.text} {guesses}") if isinstance(act, Fill) and act.selector == field else act
+
+    def hedged(row: Parameters) -> list[On]:
+        return [replace(step, acts=[padded(act) for act in step.acts]) for step in template.solution(row)]
+
+    task = task_of(template, values)
+    for played, score in ((template, 1.0), (replace(template, solution=hedged), 0.0)):
+        world.clear()
+        backend.start(list(task.start_urls), cookies(template.sites))
+        assert evaluate(task, solve(played, values, backend, world), backend).score == score
 
 
 def test_a_solution_works_from_wherever_the_agent_went(backend: DomBackend, world: World) -> None:
