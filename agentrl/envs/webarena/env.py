@@ -113,9 +113,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     "Maintainer", "The role is Maintainer." and "Ada Berg has the Maintainer role in core/engine." pass; "Maintainer or
     Owner" and "not Maintainer" do not. Beside the value may stand words of the instruction and words that any sentence
     has, at most 200 characters more than both; no other name, title or status, and where the value has a number no
-    number that the instruction has not. In a choice the other options may not be named. Numbers count in digits, with or without unit, dates, distances and telephone numbers in any
-    notation. The instruction repeated is no answer. Tasks of files keep the benchmark's rules, unless they set
-    `nothing_else` ([Web tasks on other sites](../../web-tasks.md)).
+    number that the instruction has not. In a choice the other options may not be named. Numbers count in digits, with
+    or without unit, dates, distances and telephone numbers in any notation. The instruction repeated is no answer.
+    Tasks of files keep the benchmark's rules, unless they set `nothing_else` ([Web tasks on other
+    sites](../../web-tasks.md)).
 
     ## Episode end
     Terminates when the agent exits. After `max_turns` turns the evaluator runs all the same: a pass terminates,
