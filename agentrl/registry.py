@@ -230,7 +230,21 @@ FAMILIES: tuple[Family, ...] = (
         policies={
             "webarena-naive": Part(
                 "agentrl.envs.webarena.players:NaiveBrowser", "follows the first matching link (web)"
-            )
+            ),
+            **{
+                f"webarena-{name}": Part(f"agentrl.envs.webarena.guessers:{attribute}", f"{summary} (web)")
+                for name, attribute, summary in (
+                    ("na", "NotAvailable", "answers N/A at once"),
+                    ("yes", "Yes", "answers Yes at once"),
+                    ("no", "No", "answers No at once"),
+                    ("list", "List", "answers with a list of usual words, counts and times"),
+                    ("template-list", "TemplateList", "answers with all answers of the template"),
+                    ("prior", "Prior", "answers with the template's commonest answer in training"),
+                    ("start-page", "StartPage", "answers with the text of the first page"),
+                    ("last-page", "LastPage", "goes the oracle's way and answers with the last page"),
+                    ("all-pages", "AllPages", "goes the oracle's way and answers with all its pages"),
+                )
+            },
         },
         sites={
             "webarena": Site("agentrl.envs.webarena.served:make_site", "serve the five web sites, to browse yourself")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import gymnasium as gym
 import pytest
@@ -76,11 +77,16 @@ def test_the_truth_can_be_changed_without_changing_the_request():
 
 
 def test_a_web_task_is_asked_about_by_its_instruction_actions_page_and_answer():
-    request = outcome_request(played(WEB, "oracle", observation_mode="compact"))
+    with gym.make(WEB, observation_mode="compact", templates=["map-phone"]) as env:
+        trajectory = play_episode(env, load_policy("oracle"), 3)
+        instruction = env.unwrapped.instruction_of(trajectory.task)
+    request = outcome_request(trajectory)
     assert request.purpose == "outcome" and request.env_id == WEB
-    assert request.state["instruction"] == "What is the phone number of Gilded Moth Coffee?"
-    assert request.text == "+999 38 664 1095" in request.state["page"]
-    assert request.state["actions"][1].startswith('do(action="Click", element="10") (Gilded Moth Coffee')
+    assert request.state["instruction"] == instruction
+    assert request.text.startswith("+999 ") and request.text in request.state["page"]
+    typed, clicked, _ = request.state["actions"]
+    name = typed.partition('argument="')[2].partition('"')[0]
+    assert name in instruction and re.match(rf'do\(action="Click", element="\d+"\) \({re.escape(name)}', clicked)
     assert len(request.state["actions"]) == 3 and all("\n" not in line for line in request.state["actions"])
 
 

@@ -106,6 +106,15 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     without an evaluator, `hide_outcome=True`, a judge that does not answer) the term is pending: `info["pending"]` is
     `["outcome"]`, and no zero is invented. An invalid action costs `invalid_penalty`, nothing by default.
 
+    In generated tasks an answer must say what is asked for and nothing else, so that listing guesses does not pay.
+    "Maintainer", "The role is Maintainer." and "Ada Berg has the Maintainer role in core/engine." pass; "Maintainer or
+    Owner" and "not Maintainer" do not. Beside the value may stand words of the instruction and words that any sentence
+    has, at most 200 characters more than both; no other name, title or status, and where the value has a number no
+    number that the instruction has not. In a choice the other options may not be named. Numbers count in digits, with
+    or without unit, dates, distances and telephone numbers in any notation. The instruction repeated is no answer.
+    Tasks of files keep the benchmark's rules, unless they set `nothing_else` ([Web tasks on other
+    sites](../../web-tasks.md)).
+
     ## Episode end
     Terminates when the agent exits. After `max_turns` turns the evaluator runs all the same: a pass terminates,
     anything else truncates (`info["limit"] == "task"`). With `early_stop=True` the benchmark's own script is followed,
@@ -162,7 +171,28 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     for the same task (`shop-price-of-product.17~1`), and two tasks on different sites in one, joined by `+`, whose two
     evaluators must both pass.
 
+    No answer is that of more than a fifth of a template's tasks, or an even share where there are fewer than five
+    answers. Templates whose answer may be N/A ask in the same words about things that exist.
+
     An id may hold the task itself: `intent:` and the base64 form of a JSON object with `intent`, `sites`, `start_url`.
+
+    ## Answers without work
+    What players earn that do not do the work, as a share of the 2,201 test tasks that ask for an answer, beside what
+    the same players earned when an answer could have anything around it (2,146 tasks). `agentrl eval ID --split test
+    --policy NAME` plays one (over all tasks of the split), `python -m benchmarks.webarena.guessing` all of them.
+
+    | player | answers with | before | now | its best template now |
+    |---|---|---|---|---|
+    | `webarena-na` | N/A, at once | 3.1 % | 0.8 % | 22 % |
+    | `webarena-yes` | Yes, at once | 0.7 % | 0.7 % | 48 % |
+    | `webarena-no` | No, at once | 1.0 % | 0.7 % | 52 % |
+    | `webarena-list` | usual words, 0 to 200, 0:00 to 1:59 | 21.7 % | 0.0 % | 0 % |
+    | `webarena-template-list` | all answers of the template | 84.6 % | 0.0 % | 0 % |
+    | `webarena-prior` | the template's commonest answer in training | 8.9 % | 4.5 % | 48 % |
+    | `webarena-start-page` | the text of the first page | 5.2 % | 0.0 % | 0 % |
+    | `webarena-last-page` | the last page of the oracle's way | 69.6 % | 0.0 % | 0 % |
+    | `webarena-all-pages` | all pages of the oracle's way | 70.7 % | 0.0 % | 0 % |
+    | `oracle` | what is asked for | 100 % | 100 % | 100 % |
 
     ## Truth
     `state()` supports `natural` and `structured`: site, kind and title of the page, contents of its form fields and of

@@ -46,7 +46,7 @@ def next_action(solution: Sequence[On], view: View, world: World, start_url: str
     for step in reversed(solution):
         if (
             re.search(with_addresses(step.url, re.escape), view.url)
-            and (not step.contains or step.contains in _text(view.root))
+            and (not step.contains or step.contains in text_of(view.root))
             and (step.when is None or step.when(world))
         ):
             act = next((act for act in step.acts if not _is_done(act, view)), None)
@@ -71,7 +71,7 @@ def _is_done(act: Act, view: View) -> bool:
         return value == act.text
     if isinstance(act, Check):
         return bool(value) == act.on
-    shown = (_text(option) for option in field.iter("option") if option_value(option) == (value or ""))
+    shown = (text_of(option) for option in field.iter("option") if option_value(option) == (value or ""))
     return next(shown, "") == act.option
 
 
@@ -85,7 +85,7 @@ def _action(act: Act, view: View) -> Action | None:
     fitting = _found(act.selector, view)
     if isinstance(act, Click) and act.text is not None:
         wanted = " ".join(act.text.split())
-        fitting = [element for element in fitting if _text(element) == wanted]
+        fitting = [element for element in fitting if text_of(element) == wanted]
     for element in fitting:
         # The id of the element itself, of something inside it, or of what it is inside of.
         nodes = chain(element.iter(), element.iterancestors())
@@ -109,7 +109,8 @@ def _found(selector: str, view: View) -> list[Any]:
     return _compiled(CLICKABLE if selector == "*" else selector)(view.root)
 
 
-def _text(element: Any) -> str:
+def text_of(element: Any) -> str:
+    """All that stands in an element, with single spaces."""
     return " ".join("".join(element.itertext()).split())
 
 

@@ -1,4 +1,5 @@
-"""The baseline of the web: search once for what the instruction names, follow links whose words it has, then guess."""
+"""Scripted players of the web: what they share, and the baseline, which searches once for what the instruction names,
+follows links whose words it has, then guesses."""
 
 from __future__ import annotations
 
@@ -33,22 +34,27 @@ _COMMON = frozenset({
 
 
 @dataclass
-class _Memory:
+class Memory:
     """What was done in an episode."""
 
     turns: int = 0
     searched: bool = False
     followed: set[tuple[str, str]] = field(default_factory=set)
+    pages: list[str] = field(default_factory=list)  # their texts
 
 
-class NaiveBrowser:
-    """Compares words and nothing else; reads no page to its end and fills in no form."""
+class ScriptedBrowser:
+    """A player that remembers its episodes."""
 
-    name = "webarena-naive"
+    name: str
 
     def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed  # every policy takes one; this one has nothing random
-        self._memories: WeakKeyDictionary[Any, _Memory] = WeakKeyDictionary()
+        self.seed = seed  # every policy takes one; these have nothing random
+        self._memories: WeakKeyDictionary[Any, Memory] = WeakKeyDictionary()
+
+    def choose(self, env: Any, memory: Memory) -> Action:
+        """The next action in this environment."""
+        raise NotImplementedError
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One action for each environment."""
@@ -61,8 +67,8 @@ class NaiveBrowser:
             truth = base.state()
             memory = self._memories.get(base)
             if memory is None or len(truth.actions) < memory.turns or not truth.actions:  # another episode has begun
-                memory = self._memories[base] = _Memory()
-            action = write(naive_action(base.backend.view(), truth.instruction, memory), base.action_format)
+                memory = self._memories[base] = Memory()
+            action = write(self.choose(base, memory), base.action_format)
             memory.turns = len(truth.actions)
             # A wrapper that asks for a format tells the truth around any turn.
             truthful = env.has_wrapper_attr("truthful")
@@ -70,7 +76,17 @@ class NaiveBrowser:
         return turns
 
 
-def naive_action(view: View, instruction: str, memory: _Memory) -> Action:
+class NaiveBrowser(ScriptedBrowser):
+    """Compares words and nothing else; reads no page to its end and fills in no form."""
+
+    name = "webarena-naive"
+
+    def choose(self, env: Any, memory: Memory) -> Action:
+        """What `naive_action` says of this page."""
+        return naive_action(env.backend.view(), env.state().instruction, memory)
+
+
+def naive_action(view: View, instruction: str, memory: Memory) -> Action:
     """The next action of the baseline."""
     names = Names(view)
     box = None if memory.searched else search_box(view, names)
@@ -91,7 +107,7 @@ def search_box(view: View, names: Names) -> int | None:
     return None
 
 
-def best_link(view: View, names: Names, instruction: str, memory: _Memory) -> int | None:
+def best_link(view: View, names: Names, instruction: str, memory: Memory) -> int | None:
     """The id of the link with the most words of the instruction, of several the first; None if there is none that was
     not followed already."""
     wanted, best, most = words_of(instruction), None, 0.0

@@ -8,7 +8,7 @@ import pytest
 import agentrl  # noqa: F401 (registers the environments)
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.acting.actions import Action
-from agentrl.envs.webarena.players import NaiveBrowser, _Memory, naive_action
+from agentrl.envs.webarena.players import Memory, NaiveBrowser, naive_action
 from agentrl.policies import load_policy
 from tests.envs.webarena.web_views import view_of
 
@@ -20,7 +20,7 @@ INSTRUCTION = 'How many "Oak Chairs" are in stock?'
 
 
 def test_it_searches_once_then_follows_the_best_link_then_guesses():
-    view, memory = view_of(PAGE), _Memory()
+    view, memory = view_of(PAGE), Memory()
     actions = [naive_action(view, INSTRUCTION, memory) for _ in range(4)]
     assert actions == [
         Action("search", 2, "Oak Chairs"),
@@ -32,8 +32,8 @@ def test_it_searches_once_then_follows_the_best_link_then_guesses():
 
 def test_without_anything_that_fits_it_gives_up_with_a_line_of_the_page():
     view = view_of("<a act href='/'>Home</a><p>Nothing to see.</p>")
-    assert naive_action(view, "Which colour is it?", _Memory()) == Action("exit", text="Nothing to see.")
-    assert naive_action(view_of("<p></p>"), "How many?", _Memory()) == Action("exit", text="")
+    assert naive_action(view, "Which colour is it?", Memory()) == Action("exit", text="Nothing to see.")
+    assert naive_action(view_of("<p></p>"), "How many?", Memory()) == Action("exit", text="")
 
 
 @pytest.mark.parametrize("grammar", ["webrl", "webarena", "browsergym"])

@@ -6,6 +6,8 @@
 - must_include: `lite` looks for a reference of a single token among the tokens of the text, `webarena` only for one
   of a single character that is the sole reference; everything else is searched for as a part of the text;
 - must_exclude, one_of and required_values came with `lite`; both dialects understand them here.
+
+Generated tasks set `nothing_else`, which both dialects read alike: see `nothing_else.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 from agentrl.core.errors import ConfigError
+from agentrl.envs.webarena.evaluators.nothing_else import OR, beside
 from agentrl.envs.webarena.evaluators.words import words
 from agentrl.envs.webarena.tasks.schema import Requirements
 
 Dialect = Literal["lite", "webarena"]
 DIALECTS: tuple[Dialect, ...] = ("lite", "webarena")
-OR = " |OR| "
 COMPARISONS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
 INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*")
 
@@ -73,8 +75,13 @@ def required_value(inequality: str, text: str) -> bool:
     return False
 
 
-def unmet(wanted: Requirements, text: str, dialect: Dialect, *, is_answer: bool) -> Iterator[str]:
+def unmet(
+    wanted: Requirements, text: str, dialect: Dialect, *, is_answer: bool, instruction: str = ""
+) -> Iterator[str]:
     """What the text lacks, in words; nothing where all is well. Fuzzy references are a judge's business."""
+    if wanted.nothing_else:
+        yield from beside(wanted.must_include or (), wanted.must_exclude or (), text, instruction)
+        return
     if wanted.exact_match is not None and not exact_match(wanted.exact_match, text, dialect):
         yield f"must be {wanted.exact_match!r}"
     alone = is_answer and len(wanted.must_include or ()) == 1

@@ -72,7 +72,7 @@ class Evaluator:
             if text is None:
                 yield Check("page", f"{where} must exist")
             else:
-                lacks = unmet(target.required_contents, text, self.dialect, is_answer=False)
+                lacks = self.unmet(target.required_contents, text, is_answer=False)
                 yield Check("page", " and ".join(f"{where} {lack}" for lack in lacks))
 
     def targets(self) -> tuple[HtmlTarget, ...]:
@@ -85,8 +85,12 @@ class Evaluator:
         """The answer, compared with the wanted one by rules."""
         wanted = self.wanted_answer()
         if wanted is not None:
-            lacks = unmet(wanted, clean_answer(answer, self.dialect), self.dialect, is_answer=True)
+            lacks = self.unmet(wanted, clean_answer(answer, self.dialect), is_answer=True)
             yield Check("answer", " and ".join(f"the answer {lack}" for lack in lacks))
+
+    def unmet(self, wanted: Requirements, text: str, *, is_answer: bool) -> Iterator[str]:
+        """What a text lacks."""
+        return unmet(wanted, text, self.dialect, is_answer=is_answer, instruction=self.task.intent)
 
     def wanted_answer(self) -> Requirements | None:
         """What the answer must be like; None where none is asked for."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 MODULES = ("shop", "admin", "forum", "code", "map", "across")
 SHARES = (("train", 0.7), ("dev", 0.8), ("test", 1.0))  # cumulated
 MAX_COUNT = {"train": 120, "dev": 20, "test": 40}  # instances of a template, so that none crowds out the others
+COMMONEST = 0.2  # share of a template's tasks that may have the same answer; an even share of fewer than five answers
 NOVELTIES = ("data", "template", "skill")
 MARK = "+"  # between the ids of two tasks in one
 WORDS = "Do two things. First: {} Second: {}"
@@ -107,9 +110,25 @@ def generated_ids(split: str, sites: tuple[str, ...] = (), only: tuple[str, ...]
     found: list[str] = []
     for name, numbers in instances_of(split).items():
         if (not sites or set(templates()[name].sites) <= set(sites)) and (not only or name in only):
-            drawn = sorted((_number(f"{name}|{number}", 2**32), number) for number in numbers)[: MAX_COUNT[split]]
-            found += [f"{name}.{number}" for number in sorted(number for _, number in drawn)]
+            found += [f"{name}.{number}" for number in _drawn(name, numbers, MAX_COUNT[split])]
     return tuple(found)
+
+
+def _drawn(name: str, numbers: Sequence[int], count: int) -> list[int]:
+    """So many instances of a template at most, with their answers in turn, so that no guess is right often."""
+    ranks: dict[int, tuple[int, int]] = {}  # how many of those before it have the same answer, and the lot it draws
+    seen: Counter[str] = Counter()
+    for lot, number in sorted((_number(f"{name}|{number}", 2**32), number) for number in numbers):
+        asked = str(templates()[name].check(_all_parameters()[name][number]).get("reference_answers", number))
+        ranks[number] = seen[asked], lot
+        seen[asked] += 1
+    drawn = sorted(ranks, key=ranks.__getitem__)[:count]
+    sizes = Counter(ranks[number][0] for number in drawn)  # rank -> how many answers there are so often
+    share = max(COMMONEST, 1 / sizes[0])
+    most = len(sizes)  # times that an answer may be right
+    while most > max(1, math.ceil(share * sum(sizes[rank] for rank in range(most)))):
+        most -= 1
+    return sorted(number for number in drawn if ranks[number][0] < most)
 
 
 def find_generated(task_id: str) -> Instance | None:

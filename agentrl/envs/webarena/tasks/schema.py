@@ -28,6 +28,7 @@ class Requirements(msgspec.Struct, frozen=True, omit_defaults=True):
     one_of: tuple[str, ...] | None = None
     required_values: tuple[str, ...] | None = None  # inequalities such as ">= 3"
     fuzzy_match: tuple[str, ...] | None = None  # a judge compares with them
+    nothing_else: bool = False  # no other claims beside must_include; not in the benchmark's files
 
     @property
     def asks_to_refuse(self) -> bool:
@@ -182,6 +183,7 @@ def _check(task: WebTask, sites: Collection[str]) -> None:
             raise ValueError(f"eval.eval_types must be of {', '.join(EVALUATIONS)}; got {kind!r}")
     if "string_match" in kinds and (answers is None or answers.is_empty):
         raise ValueError("eval.reference_answers must hold an answer, because eval_types has string_match")
+    _check_requirements("eval.reference_answers", answers)
     if "url_match" in kinds and not (evaluation.reference_url or "").strip():
         raise ValueError("eval.reference_url must be an address, because eval_types has url_match")
     if evaluation.url_note is not None and evaluation.url_note not in URL_NOTES:
@@ -192,12 +194,18 @@ def _check(task: WebTask, sites: Collection[str]) -> None:
         raise ValueError("eval.program_html must hold a target, because eval_types has program_html")
     for place, target in enumerate(evaluation.program_html):
         where = f"eval.program_html[{place}]"
+        _check_requirements(f"{where}.required_contents", target.required_contents)
         if target.required_contents.is_empty:
             raise ValueError(f"{where}.required_contents must have one of exact_match, {', '.join(LISTS)}")
         if target.locator.strip() and not target.locator.startswith(LOCATORS):
             raise ValueError(f"{where}.locator must be empty or begin with one of {', '.join(LOCATORS)}")
         if not target.url.strip():
             raise ValueError(f'{where}.url must be an address, "last" or "func:..."')
+
+
+def _check_requirements(where: str, wanted: Requirements | None) -> None:
+    if wanted is not None and wanted.nothing_else and not wanted.must_include:
+        raise ValueError(f"{where}.must_include must have a text, because nothing_else is true")
 
 
 def _in_words(error: msgspec.ValidationError) -> str:

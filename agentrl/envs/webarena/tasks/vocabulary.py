@@ -16,12 +16,15 @@ T = TypeVar("T")
 # ---------------------------------------------------------------------- the benchmark's `eval` objects
 
 
-def answer(*parts: object, exact: str | None = None, without: Sequence[str] = ()) -> dict[str, Any]:
-    """The answer must contain all parts and none of the others, or be exactly one text."""
-    wanted: dict[str, Any] = {"must_include": list(map(str, parts))} if exact is None else {"exact_match": exact}
-    if without:
-        wanted["must_exclude"] = list(without)
-    return {"eval_types": ["string_match"], "reference_answers": wanted}
+def said(*parts: object, without: Sequence[str] = ()) -> dict[str, Any]:
+    """A text must say all parts and nothing else. `without`: what the instruction names and is not meant."""
+    wanted = {"must_include": list(map(str, parts)), "nothing_else": True}
+    return {**wanted, "must_exclude": list(without)} if without else wanted
+
+
+def answer(*parts: object, without: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer must be such a text."""
+    return {"eval_types": ["string_match"], "reference_answers": said(*parts, without=without)}
 
 
 def ends_at(*urls: str, exact: bool = False) -> dict[str, Any]:
@@ -30,16 +33,12 @@ def ends_at(*urls: str, exact: bool = False) -> dict[str, Any]:
     return {"eval_types": ["url_match"], "reference_url": " |OR| ".join(urls), "url_note": note}
 
 
-def shows(*targets: tuple[str, str, str | Sequence[str]]) -> dict[str, Any]:
-    """Pages must look so: (address, locator, the exact text or a list of its parts) each."""
-    checks = [
-        {
-            "url": url,
-            "locator": locator,
-            "required_contents": {"exact_match": text} if isinstance(text, str) else {"must_include": list(text)},
-        }
-        for url, locator, text in targets
-    ]
+def shows(*targets: tuple[str, str, str | Sequence[str] | dict[str, Any]]) -> dict[str, Any]:
+    """Pages must look so: (address, locator, the exact text, a list of its parts or all requirements) each."""
+    checks = []
+    for url, locator, text in targets:
+        parts = {"exact_match": text} if isinstance(text, str) else {"must_include": list(text)}
+        checks.append({"url": url, "locator": locator, "required_contents": text if isinstance(text, dict) else parts})
     return {"eval_types": ["program_html"], "program_html": checks}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -11,13 +12,13 @@ from agentrl.envs.webarena.acting.actions import perform
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.evaluators.evaluate import evaluate
-from agentrl.envs.webarena.oracle import next_action
+from agentrl.envs.webarena.oracle import next_action, text_of
 from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.addresses import resolve
 from agentrl.envs.webarena.tasks.generated import novelty, templates
 from agentrl.envs.webarena.tasks.schema import WebTask, task_from_json
-from agentrl.envs.webarena.tasks.template import Parameters, Template
+from agentrl.envs.webarena.tasks.template import Act, Fill, On, Parameters, Template
 from benchmarks.webarena.templates import play
 
 TURNS = 25
@@ -51,10 +52,14 @@ def task_of(template: Template, values: Parameters) -> WebTask:
     )
 
 
-def solve(template: Template, values: Parameters, backend: DomBackend, world: World) -> str:
-    """Follow the solution from wherever the backend is to its end; the answer."""
+def solve(
+    template: Template, values: Parameters, backend: DomBackend, world: World, pages: list[str] | None = None
+) -> str:
+    """Follow the solution from wherever the backend is to its end; the answer. The texts of its pages go to `pages`."""
     task = task_of(template, values)
     for _ in range(TURNS):
+        if pages is not None:
+            pages.append(text_of(backend.view().root))
         action = next_action(template.solution(values), backend.view(), world, task.start_url)
         assert action is not None, backend.view().url
         if action.ends:
@@ -79,12 +84,45 @@ def test_its_solution_solves_it_and_nothing_else_does(template: Template, backen
     task = task_of(template, values)
     backend.start(list(task.start_urls), cookies(template.sites))
     assert evaluate(task, "I do not know", backend).score == 0.0
-    reply = solve(template, values, backend, world)
+    pages: list[str] = []
+    reply = solve(template, values, backend, world, pages)
     assert [evaluate(task, reply, backend, dialect).score for dialect in ("lite", "webarena")] == [1.0, 1.0]
     # What was done for one instance must not pass for another that asks for something else.
     other = next((row for row in rows if template.evaluation(row) != template.evaluation(values)), None)
-    if reply != "N/A":  # right for every instance of a template about things that do not exist
-        assert other is not None and evaluate(task_of(template, other), reply, backend).score == 0.0
+    assert other is not None and evaluate(task_of(template, other), reply, backend).score == 0.0
+    # Nor is the answer to be had by pasting what was seen.
+    if "string_match" in template.evaluation(values)["eval_types"]:
+        pasted = (pages[0], pages[-1], "\n".join(pages))
+        assert [evaluate(task, text, backend).score for text in pasted] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("across-post-open-issues", "#submission_body"),
+        ("across-post-product-price", "#submission_body"),
+        ("across-comment-product-price", ".reply textarea"),
+        ("across-promote-project", "#submission_body"),
+    ],
+)
+def test_what_must_be_posted_cannot_be_hidden_among_guesses(
+    name: str, field: str, backend: DomBackend, world: World
+) -> None:
+    template = templates()[name]
+    values = next(iter(template.parameters(world)))
+
+    def padded(act: Act) -> Act:
+        guesses = "$1.00 2 3 4 5 Blue Red"
+        return Fill(field, f"{act.text} {guesses}") if isinstance(act, Fill) and act.selector == field else act
+
+    def hedged(row: Parameters) -> list[On]:
+        return [replace(step, acts=[padded(act) for act in step.acts]) for step in template.solution(row)]
+
+    task = task_of(template, values)
+    for played, score in ((template, 1.0), (replace(template, solution=hedged), 0.0)):
+        world.clear()
+        backend.start(list(task.start_urls), cookies(template.sites))
+        assert evaluate(task, solve(played, values, backend, world), backend).score == score
 
 
 def test_a_solution_works_from_wherever_the_agent_went(backend: DomBackend, world: World) -> None:

@@ -14,6 +14,7 @@ from agentrl.envs.webarena.tasks.templates.code.kit import at, ticket, to_page, 
 from agentrl.envs.webarena.tasks.templates.forum.kit import (
     INNER,
     LINKS,
+    ME,
     POSTED,
     SEVERAL,
     findable,
@@ -27,7 +28,7 @@ from agentrl.envs.webarena.tasks.templates.forum.kit import (
 )
 from agentrl.envs.webarena.tasks.templates.map import named, opening
 from agentrl.envs.webarena.tasks.templates.shop.kit import about, amount, on_product, products, reviewed_products
-from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, query, shows, some, text_of
+from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, query, said, shows, some, text_of
 
 SHOP, CODE, MAP = ("shopping", "reddit"), ("gitlab", "reddit"), ("map", "reddit")
 BACK = ("reddit", "gitlab")
@@ -56,13 +57,16 @@ def _posting(row: Parameters, body: str = "", url: str = "") -> list[On]:
 
 
 def _is_posted(row: Parameters, *parts: str) -> dict:
-    """There is a submission of this title whose text has these parts."""
-    return both(ends_at(f"__REDDIT__/f/{row['forum']}"), shows((POSTED, TITLE, row["title"]), (POSTED, BODY, parts)))
+    """There is a submission of this title whose text says these parts and nothing else."""
+    return both(
+        ends_at(f"__REDDIT__/f/{row['forum']}"), shows((POSTED, TITLE, row["title"]), (POSTED, BODY, said(*parts)))
+    )
 
 
-def _is_linked(row: Parameters, url: str, *parts: str) -> dict:
-    """There is a submission with this address and these parts."""
-    return both(ends_at(f"__REDDIT__/f/{row['forum']}"), shows((POSTED, INNER, parts), (POSTED, LINKS, [url])))
+def _is_linked(row: Parameters, url: str, *body: str) -> dict:
+    """There is a submission with this title and address, and with just this text where one is given."""
+    targets = (POSTED, INNER, [row["title"]]), (POSTED, LINKS, [url]), *((POSTED, BODY, text) for text in body)
+    return both(ends_at(f"__REDDIT__/f/{row['forum']}"), shows(*targets))
 
 
 # ---------------------------------------------------------------------- shop and forum
@@ -90,7 +94,8 @@ def post_bad_reviews(world: World) -> Iterator[Row]:
     ("What does \"{product}\" cost in the shop? Write the price as a comment on \"{title}\" in the {forum} forum.",
      "Comment on the post \"{title}\" in /f/{forum} with the price of \"{product}\" in the shop."),
     lambda row: shows(
-        (f"__REDDIT__/f/{row['forum']}/{row['id']}/-", text_of(".comments"), [AGENT, row["price"]])
+        (f"__REDDIT__/f/{row['forum']}/{row['id']}/-", text_of(".comments"), [AGENT, row["price"]]),
+        (f"{ME}/comments", text_of(".comment__body"), said(amount(row["price"]))),  # the newest one
     ),
     lambda row: [
         *on_product(row, OTHER_TAB), *to_post(row, *replying(row["price"])),
@@ -127,7 +132,7 @@ SHOP_TEMPLATES = (
             {**about(row), "forum": forum, "title": "Has anyone bought this?"}
             for row, forum in zip(products(world, REMAINDERS[1]), cycle(SHOP_FORUMS))
         ),
-        lambda row: _is_linked(row, f"__SHOPPING__/{row['url_key']}.html", row["title"]),
+        lambda row: _is_linked(row, f"__SHOPPING__/{row['url_key']}.html"),
         lambda row: [
             *on_product(row, OTHER_TAB), *_posting(row, url=f"{PLACES['shopping'].url}/{row['url_key']}.html"),
         ],
@@ -161,7 +166,7 @@ def post_open_issues(world: World) -> Iterator[Row]:
     ("Create an issue in {project} that has the same title as the newest post of the {forum} forum.",
      "Take the title of the latest submission in /f/{forum} and open an issue with that title in {project}."),
     lambda row: shows(
-        (f"__GITLAB__{ticket(row)}", text_of('[data-qa-selector="title_content"]'), [row["title"]])
+        (f"__GITLAB__{ticket(row)}", text_of('[data-qa-selector="title_content"]'), row["title"])
     ),
     lambda row: [
         *to_list({"forum": row["forum"], "sort": "new", "time": ""}, OTHER_TAB),
@@ -192,7 +197,7 @@ OTHER_TEMPLATES = (
              "title": f"A look at {row['path']}"}
             for row, forum in zip(some(query(world, "code", PROJECTS), "forum promote", SEVERAL), cycle(CODE_FORUMS))
         ),
-        lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["title"], row["text"]),
+        lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["text"]),
         lambda row: [
             *to_project(row["project"], OTHER_TAB),
             *_posting(row, row["text"], f"{PLACES['gitlab'].url}/{row['project']}"),

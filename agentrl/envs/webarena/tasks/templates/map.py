@@ -143,8 +143,11 @@ PAGES = (
         "map-missing-phone", SITES, "recognise-impossible",
         ("What is the phone number of {name}? Answer N/A if the map has none.",
          "Give me the telephone number of {name}, or N/A if it is not on the map."),
-        lambda world: _rows(named(world, "no phone", SEVERAL, lambda place: place.category in SILENT_KINDS)),
-        lambda row: answer(exact="N/A"), lambda row: opening(row, Answer("N/A")),
+        lambda world: _rows(
+            named(world, "no phone", 2 * SEVERAL, lambda place: place.category in (*SILENT_KINDS, *PHONED_KINDS)),
+            answer=lambda place: place.tags.get("phone") or "N/A",
+        ),
+        lambda row: answer(row["answer"]), lambda row: opening(row, Answer(row["answer"])),
     ),
     Template(
         "map-open-page", SITES, "open-record",
@@ -350,7 +353,7 @@ def compare_modes(world: World) -> Iterator[Row]:
     "map-within-minutes", SITES, "route",
     ("Can I walk from {start} to {end} within {limit} minutes? Answer Yes or No.",
      "Is {end} at most {limit} minutes on foot from {start}? Answer with Yes or No only."),
-    lambda row: answer(exact=row["answer"]), _tell,
+    lambda row: answer(row["answer"]), _tell,
 )  # fmt: skip
 def within_minutes(world: World) -> Iterator[Row]:
     """Limits that are clearly met or clearly missed, half of each."""
@@ -365,7 +368,8 @@ def within_minutes(world: World) -> Iterator[Row]:
     "map-closest-of-three", SITES, "compare-values",
     ("Which of these is the shortest drive from {start}: {a}, {b} or {c}? Give its name only.",
      "I start at {start} by car. Which has the shortest distance: {a}, {b} or {c}? Give only the name."),
-    lambda row: answer(exact=row["answer"]), _tell, held_out=True,
+    lambda row: answer(row["answer"], without=[row[name] for name in "abc" if row[name] != row["answer"]]), _tell,
+    held_out=True,
 )  # fmt: skip
 def closest_of_three(world: World) -> Iterator[Row]:
     rng, walks = Random("closest"), _trips(world, "closest", 110, IN_TOWN)
@@ -400,7 +404,7 @@ def walk_then_drive(world: World) -> Iterator[Row]:
      "this order, separated by commas.",
      "I have {limit} minutes to drive from {start}. Where can I get to: {a}, {b}, {c}? Answer with the "
      "names only, in this order, with commas between them."),
-    lambda row: answer(exact=row["answer"]), _tell,
+    lambda row: answer(*row["inside"], without=[row[name] for name in "abc" if row[name] not in row["inside"]]), _tell,
 )  # fmt: skip
 def towns_within(world: World) -> Iterator[Row]:
     """Three towns, some within a time by car and some not, none near the limit."""
@@ -413,7 +417,8 @@ def towns_within(world: World) -> Iterator[Row]:
         inside = [end.name for end, minutes in zip(ends, times, strict=True) if minutes <= limit]
         if 0 < len(inside) < 3 and all(abs(minutes - limit) > 3 for minutes in times):
             yield {"start": start.name, "a": ends[0].name, "b": ends[1].name, "c": ends[2].name, "limit": limit,
-                   "legs": [_leg("car", start, end) for end in ends], "answer": ", ".join(inside)}  # fmt: skip
+                   "legs": [_leg("car", start, end) for end in ends], "inside": inside,
+                   "answer": ", ".join(inside)}  # fmt: skip
 
 
 @template(

@@ -67,7 +67,7 @@ def _customers(world: World) -> Iterator[Row]:
     "admin-compare-prices", SITES, "compare-values",
     ("Which product costs more, SKU {first} or SKU {second}? Answer with its SKU.",
      "Compare the prices of the products {first} and {second} and give me the SKU of the more expensive one."),
-    lambda row: answer(row["dearer"]),
+    lambda row: answer(row["dearer"], without=[row["cheaper"]]),
     lambda row: [
         *menu("Catalog"), *search(PRODUCTS, row["first"], Fill("#fulltext", row["second"], enter=True)),
         On(asked(PRODUCTS, ("search", row["second"])), [Answer(row["dearer"])]),
@@ -77,8 +77,9 @@ def compare_prices(world: World) -> Iterator[Row]:
     found = query(world, "store", "SELECT sku, price FROM product WHERE id % 10 = 6 ORDER BY id")
     for first, second in zip(found[::2], found[1::2], strict=False):
         if abs(first["price"] - second["price"]) > 0.5:
-            dearer = max(first, second, key=lambda row: row["price"])
-            yield {"first": first["sku"], "second": second["sku"], "dearer": dearer["sku"]}
+            cheaper, dearer = sorted((first, second), key=lambda row: row["price"])
+            pair = {"first": first["sku"], "second": second["sku"]}
+            yield {**pair, "dearer": dearer["sku"], "cheaper": cheaper["sku"]}
 
 
 @template(
@@ -86,18 +87,20 @@ def compare_prices(world: World) -> Iterator[Row]:
     ("What is the status of order {number}? Answer N/A if there is no such order.",
      "Look up the status of order #{number}. Should the order not exist, the answer is N/A.",
      "Tell me the status of order {number}, or N/A if we have no order with this number."),
-    lambda row: answer(row["status"]) if row["status"] != "N/A" else {
-        **answer(exact="N/A"), "string_note": f"There is no order {row['number']}."
-    },
+    lambda row: answer(row["status"]),
     lambda row: [*menu("Sales"), *search(ORDERS, row["number"], Answer(row["status"]))],
 )  # fmt: skip
 def order_status_or_missing(world: World) -> Iterator[Row]:
-    """Numbers of orders with their status, and as many that do not exist."""
+    """Numbers of orders with their status, most of the rarer ones, and numbers that do not exist."""
     most = world.database("store").value("SELECT max(id) FROM sales_order")
-    sql = "SELECT id, increment_id AS number, status FROM sales_order WHERE id % 15 = 8 ORDER BY id"
+    sql = (
+        "SELECT id, increment_id AS number, status FROM sales_order"
+        " WHERE status != 'Complete' AND id % 3 != 0 OR id % 15 = 8 ORDER BY id"
+    )
     for place, row in enumerate(query(world, "store", sql), 1):
         yield row
-        yield {"id": most + 7 * place, "number": f"{most + 7 * place:09d}", "status": "N/A"}
+        if place % 3 == 0:
+            yield {"id": most + 7 * place, "number": f"{most + 7 * place:09d}", "status": "N/A"}
 
 
 INFORMATION = (

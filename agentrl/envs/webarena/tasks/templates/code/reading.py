@@ -75,7 +75,7 @@ def commits_on_a_day(world: World) -> list[Row]:
                     found = date.fromisoformat(when)
                     slashed = f"{found.month}/{found.day}/{found.year}"
                     rows.append({"project": project["project"], "author": author, "day": slashed, "count": count})
-    return some(rows, "code days", SEVERAL)
+    return some(rows, "code days")
 
 
 def _contributors(world: World) -> Iterator[tuple[str, list[tuple[str, int]]]]:
@@ -168,7 +168,7 @@ def _own_issue(row: Parameters) -> list[On]:
     "code-own-issue-closed", SITES, "check-state",
     ("Open my latest created issue that has \"{word}\" in its title to check if it is closed. Answer Yes or No.",
      "Is the newest issue I have created with \"{word}\" in its title closed? Open it and answer Yes or No."),
-    lambda row: both(answer(exact=row["closed"]), ends_at(f"__GITLAB__{ticket(row)}")), _own_issue,
+    lambda row: both(answer(row["closed"]), ends_at(f"__GITLAB__{ticket(row)}")), _own_issue,
     held_out=True,
 )  # fmt: skip
 def own_issue_closed(world: World) -> Iterator[Row]:
@@ -214,7 +214,7 @@ PLACES_AND_PEOPLE = (
         "code-role-of-member", SITES, "read-value",
         ("What role does {name} have in {project}?", "Tell me the role of {name} among the members of {project}.",
          "Which access level was given to {name} in the project {project}?"),
-        lambda world: some(_members(world), "code roles", SEVERAL), lambda row: answer(row["role"]),
+        lambda world: some(_members(world), "code roles"), lambda row: answer(row["role"]),
         lambda row: to_page(row["project"], "-/project_members", Answer(row["role"])),
     ),
     members_with_role,
@@ -315,7 +315,7 @@ ISSUES = (
         "code-count-closed-issues", SITES, "filter-list",
         ("How many closed issues of {project} have the label \"{label}\"?",
          "Count the closed {label} issues of {project}."),
-        lambda world: some(_labelled(world, "closed", 2), "code closed", SEVERAL), lambda row: answer(row["count"]),
+        lambda world: some(_labelled(world, "closed", 2), "code closed"), lambda row: answer(row["count"]),
         lambda row: [
             *to_page(row["project"], "-/issues", Click("a.tab[href*='state=closed']")),
             On(rf"__GITLAB__/{re.escape(row['project'])}/-/issues/?\?.*state=closed",

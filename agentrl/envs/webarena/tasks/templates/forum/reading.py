@@ -174,21 +174,21 @@ def count_unpopular_comments(world: World) -> Iterator[Row]:
 
 @template(
     "forum-count-submissions-of-author", SITES, "count-items",
-    ("How many submissions has the author of \"{title}\" made to the {forum} forum in total?",
-     "Look at who posted \"{title}\" in {forum}. How many posts in {forum} does this member have altogether?",
-     "Count the submissions in /f/{forum} by the member who wrote \"{title}\"."),
+    ("How many submissions has the author of \"{title}\" in the {forum} forum made to all forums together?",
+     "Look at who posted \"{title}\" in {forum}. How many posts does this member have altogether, in all forums?",
+     "Count all submissions by the member who wrote \"{title}\" in /f/{forum}."),
     lambda row: answer(row["answer"]),
     lambda row: [
         *to_post(row, author_link(row)), *to_author(row, "submissions", Answer(str(row["answer"]))),
     ],
 )  # fmt: skip
 def count_submissions_of_author(world: World) -> Iterator[Row]:
-    """How often the author of a submission has written in its forum; all of it fits on one page."""
-    sql = "SELECT count(*) AS total, sum(forum_id = ?) AS here FROM submission WHERE user_id = ?"
+    """How much the author of a submission has written; all of it fits on one page."""
+    sql = "SELECT count(*) AS total FROM submission WHERE user_id = ?"
     for row in findable(world, submissions(world), "authors", 400):
-        (found,) = query(world, "forum", sql, row["forum_id"], row["user_id"])
-        if found["here"] >= 2 and found["total"] <= PER_PAGE:
-            yield about(row, author=row["author"], answer=found["here"])
+        (found,) = query(world, "forum", sql, row["user_id"])
+        if 2 <= found["total"] <= PER_PAGE:
+            yield about(row, author=row["author"], answer=found["total"])
 
 
 @template(
@@ -218,7 +218,7 @@ def rank_of_forums(world: World) -> Iterator[Row]:
     "forum-subscribers-or-none", SITES, "recognise-impossible",
     ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
      "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
-    lambda row: answer(exact=row["answer"]),
+    lambda row: answer(row["answer"]),
     lambda row: [
         On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
         *_look_through(row, "__REDDIT__/forums", row["answer"] != "N/A" and is_on_first_page(row["forum"])),

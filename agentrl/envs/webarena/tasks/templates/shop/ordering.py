@@ -133,7 +133,7 @@ PLACED = (
         ("How many orders did I place in {period}? Answer with the number only.",
          "Count my orders from {period}, whatever became of them. Just the number, please."),
         lambda world: ({"period": period, "value": str(len(rows))} for period, rows in _periods(world)),
-        lambda row: answer(exact=row["value"]), _read_history,
+        lambda row: answer(row["value"]), _read_history,
     ),
     Template(
         "shop-sum-orders", SITES, "sum-values",

@@ -15,6 +15,7 @@ from agentrl.envs.webarena.sites.store.reviews import complaints
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
+    FIRST_RESULTS,
     SHOP,
     SITES,
     about,
@@ -52,7 +53,7 @@ SORTINGS = {
 def product_field(world: World) -> Iterator[Row]:
     for row in products(world, 0):
         weight = f"{row['weight']} lbs"
-        values = {"price": money(row["final_price"]), "SKU": row["sku"], "brand": row["brand"], "weight": weight}
+        values = {"price": money(row["final_price"]), "SKU": row["sku"], "weight": weight}
         what = tuple(values)[row["id"] // 15 % len(values)]
         yield {**about(row), "field": what, "value": values[what]}
 
@@ -109,7 +110,7 @@ def reviewers_complaining(world: World) -> Iterator[Row]:
     "shop-count-star-reviews", SITES, "count-items",
     ("How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
      "Count the {stars}-star reviews of this product and answer with just the number: {product}"),
-    lambda row: answer(exact=row["value"]), lambda row: on_product(row, Answer(row["value"])),
+    lambda row: answer(row["value"]), lambda row: on_product(row, Answer(row["value"])),
     held_out=True,
 )  # fmt: skip
 def count_star_reviews(world: World) -> Iterator[Row]:
@@ -135,22 +136,24 @@ def _find_extreme(row: Parameters) -> list[On]:
     "shop-missing-product", SITES, "recognise-impossible",
     ("What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
      "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product."),
-    lambda row: {**answer(exact="N/A"), "string_note": f"{row['brand']} makes no {row['kind']}"},
+    lambda row: answer(amount(row["value"])),
     lambda row: [
         On(SHOP, [Fill("#search", f"{row['brand']} {row['kind']}", enter=True)]),
-        On("/catalogsearch/result/", [Answer("N/A")]),
+        On("/catalogsearch/result/", [Answer(row["value"])]),
     ],
 )  # fmt: skip
 def missing_product(world: World) -> Iterator[Row]:
-    """Kinds of products of brands that make no such thing."""
+    """What a brand makes just one of, with its price; for each of these something that the brand does not make."""
     db = store(world)
-    made = {(row[0], row[1]) for row in db.rows("SELECT DISTINCT brand, kind FROM product")}
-    brands = db.rows("SELECT brand FROM product GROUP BY brand ORDER BY count(*) DESC, brand LIMIT 120")
-    kinds = [row[0] for row in db.rows("SELECT DISTINCT kind FROM product ORDER BY kind")]
-    for place, (brand,) in enumerate(brands):
-        kind = kinds[place * 7 % len(kinds)]
-        if brand and (brand, kind) not in made:
-            yield {"brand": brand, "kind": kind}
+    made = Counter((row["brand"], row["kind"]) for row in db.rows("SELECT brand, kind FROM product"))
+    kinds = sorted({kind for _, kind in made})
+    for place, row in enumerate(products(world, 7)):
+        brand, kind, other = row["brand"], row["kind"], kinds[place * 7 % len(kinds)]
+        is_shown = row["id"] in found_products(db, f"{brand} {kind}")[:FIRST_RESULTS]
+        if brand and made[brand, kind] == 1 and is_shown:
+            yield {"brand": brand, "kind": kind, "value": money(row["final_price"])}
+            if (brand, other) not in made:
+                yield {"brand": brand, "kind": other, "value": "N/A"}
 
 
 @template(
@@ -231,7 +234,7 @@ LISTS = (
         lambda world: (
             {**about_category(category), "value": str(len(prices))} for category, prices in categories(world, 2)
         ),
-        lambda row: answer(exact=row["value"]), lambda row: on_category(row, Answer(row["value"])),
+        lambda row: answer(row["value"]), lambda row: on_category(row, Answer(row["value"])),
     ),
     Template(
         "shop-extreme-price", SITES, "sort-list",
