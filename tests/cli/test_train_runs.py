@@ -98,8 +98,9 @@ def test_a_small_version_of_every_text_recipe_runs_through_all_stages(agentrl_cl
 
 def test_a_vision_language_model_learns_from_steps_that_show_one_picture_each(agentrl_cli, tmp_path):
     words = ("--iterations", "1", "--num-envs", "2", "--eval-every", "0", "--demonstrations", "2", "--batch-size", "6")
-    words += ("--steps-per-iteration", "1", "--threads", "1", "--no-report")
-    done = agentrl_cli("train", "sft", "--recipe", "sokoban-vlm", "--output", str(tmp_path / "run"), *words)
+    words += ("--steps-per-iteration", "1", "--threads", "1", "--no-report", "--prompt-style", "step", "--history", "0")
+    words += ("--model", "tiny-vlm", "--env", "agentrl/Sokoban-Visual-v0", "--max-new-tokens", "10")
+    done = agentrl_cli("train", "sft", "--output", str(tmp_path / "run"), *words)
     assert done.status == 0, done.err
     assert len(lines(tmp_path / "run")) == 1
 
