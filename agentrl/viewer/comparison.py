@@ -136,7 +136,7 @@ def pairs_table(conditions: Sequence[Condition]) -> str:
             rows.append([safe(other.name), str(tasks), str(second), str(first), said])
     head = ["condition", "tasks", "solved more often by it", f"solved more often by {base.name}", "p"]
     told = (
-        f"Each condition against {base.name}, task by task. A task counts once, however often it was played: for the "
+        f"Task by task: each condition against {base.name}. A task counts once, however often it was played: for the "
         "condition that solved it in more of its plays. p is that of a two-sided sign test over these tasks."
     )
-    return f'<h3>Task by task</h3><p class="soft">{safe(told)}</p>{table(head, rows)}' if rows else ""
+    return f'<p class="soft">{safe(told)}</p>{table(head, rows)}' if rows else ""

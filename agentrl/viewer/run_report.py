@@ -118,7 +118,7 @@ def build(run: RunData, *, play_again: bool = False) -> str:
         alarms(run),
         findings(run),
         heads(run),
-        facts_table(run_facts(run)),
+        section("What was trained and measured", facts) if (facts := facts_table(run_facts(run))) else "",
         _charts("Success and reward", reward_charts(run), across=success_chart(run)),
         held_out_section(run),
         curriculum_section(run),

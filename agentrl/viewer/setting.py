@@ -42,7 +42,9 @@ def mode_words(greedy: Any, temperature: Any = None) -> str:
 
 def environment_words(env_id: str, arguments: Any) -> str:
     """An id and what differs from its defaults."""
-    return f"{env_id} {json.dumps(arguments, sort_keys=True)}" if arguments else env_id
+    told = arguments.items() if isinstance(arguments, Mapping) else ()
+    listed = ", ".join(f"{name}={json.dumps(value)}" for name, value in sorted(told))
+    return f"{env_id} ({listed})" if listed else env_id
 
 
 def options_of(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -87,8 +87,10 @@ def error_names(episodes: Episodes) -> list[str]:
     """The types of error in words, with those that the environments of these episodes name."""
     named = Counter(one.ending for one in episodes if one.ending and one.error == "wrong_end")
     known = [name for name, _ in named.most_common(MAX_ENDINGS)]
-    parts = ([*known, label] if name == "wrong_end" else [label] for name, label in ERROR_TYPES.items())
-    return list(dict.fromkeys(text for part in parts for text in part))
+    others = sum(one.error == "wrong_end" and one.ending not in known for one in episodes)
+    words = {name: [label] for name, label in ERROR_TYPES.items()}
+    words["wrong_end"] = known + (words["wrong_end"] if others or not known else [])
+    return list(dict.fromkeys(text for held in words.values() for text in held))
 
 
 def error_shares(episodes: Episodes, names: Sequence[str]) -> dict[str, Share]:

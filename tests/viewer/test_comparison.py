@@ -71,7 +71,7 @@ def test_runs_that_have_both_are_compared_in_both_ways(tmp_path):
     [
         ({"split": "dev"}, "split dev, not test"),
         ({"env_id": "agentrl/Sokoban-Text-v0"}, f"environment agentrl/Sokoban-Text-v0, not {LAKE}"),
-        ({"env_kwargs": {"max_turns": 9}}, f'environment {LAKE} {{"max_turns": 9}}, not {LAKE}'),
+        ({"env_kwargs": {"max_turns": 9}}, f"environment {LAKE} (max_turns=9), not {LAKE}"),
         ({"greedy": False, "temperature": 0.5}, "mode sampled at temperature 0.5, not greedy"),
         ({"of": 20}, "20 tasks, of which 20 are among the 30 here"),
     ],
@@ -90,7 +90,7 @@ def test_the_same_record_twice_is_no_comparison(tmp_path):
 
 def test_the_page_names_all_it_is_about(tmp_path):
     text = page_of(tmp_path, A=[plays(28, env_kwargs={"size": 5})], B=[plays(6, env_kwargs={"size": 5})])
-    for said in (LAKE, '{"size": 5}', "test", "greedy", "30", "runs/imitation/policy", "grpo", "after iteration 40"):
+    for said in (LAKE, "(size=5)", "test", "greedy", "30", "runs/imitation/policy", "grpo", "after iteration 40"):
         assert said in text, said
 
 

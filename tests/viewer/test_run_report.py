@@ -123,7 +123,7 @@ def test_a_page_names_all_it_is_about(tmp_path):
     for said in (
         "algorithmgrpo",
         "modeltiny-text",
-        f'environment{LAKE} {{"max_turns": 5}}',
+        f"environment{LAKE} (max_turns=5)",
         "trained ontrain split, sampled at temperature 0.7",
         "test split, sampled at temperature 0.7, 500 episodes",
         "test split, greedy, 500 episodes",
