@@ -65,9 +65,11 @@ def spec_json(env: gym.Env) -> dict[str, Any] | None:
 def own_arguments(spec: Any) -> dict[str, Any]:
     """What the environment of a recorded spec was made with, beyond what its id says, its split and how it is drawn."""
     held = spec.get("kwargs") if isinstance(spec, dict) else None
-    usual = gym.registry[spec["id"]].kwargs if held and spec.get("id") in gym.registry else {}
-    left_out = {"split", "render_mode"}
-    return {name: value for name, value in (held or {}).items() if name not in left_out and usual.get(name) != value}
+    if not isinstance(held, dict):
+        return {}
+    known = gym.registry.get(str(spec.get("id")))
+    usual = {"split": held.get("split"), "render_mode": held.get("render_mode"), **(known.kwargs if known else {})}
+    return {name: value for name, value in held.items() if name not in usual or usual[name] != value}
 
 
 def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:

@@ -151,7 +151,7 @@ def evaluate(
 
 def split_word(split: Any) -> str:
     """What to call the tasks of a split: "held-out" are those that no run trains on."""
-    return {"dev": "held-out", "test": "held-out", "train": "training-split"}.get(split, "evaluation")
+    return {"dev": "held-out", "test": "held-out", "train": "training-split"}.get(str(split), "evaluation")
 
 
 def checked_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:

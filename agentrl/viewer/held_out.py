@@ -56,7 +56,7 @@ def held_out_section(run: RunData) -> str:
     errors = errors_table(found)
     return section(
         f"Which {word} tasks succeed",
-        f'<p class="soft">{intro}</p>',
+        f'<p class="soft">{safe(intro)}</p>',
         parts,
         parts_table(found),
         ESTIMATED_STEPS if estimated and len(bins(one.steps for one in found[-1].episodes)) > 1 else "",

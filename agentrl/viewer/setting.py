@@ -10,7 +10,7 @@ from typing import Any
 from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.viewer.eval_report import short_name
-from agentrl.viewer.run_data import Line
+from agentrl.viewer.run_data import Line, figure
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ def mode_words(greedy: Any, temperature: Any = None) -> str:
     """How replies were chosen."""
     if greedy:
         return "greedy"
-    return f"sampled at temperature {temperature:g}" if isinstance(temperature, (int, float)) else "sampled"
+    known = figure({"temperature": temperature}, "temperature")
+    return "sampled" if known is None else f"sampled at temperature {known:g}"
 
 
 def environment_words(env_id: str, arguments: Any) -> str:

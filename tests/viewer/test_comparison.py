@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agentrl.core.errors import ConfigError
+from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from agentrl.viewer.comparison import write_comparison
 from agentrl.viewer.conditions import read_groups, read_sources, sign_test, solved_by_one
@@ -133,6 +134,19 @@ def test_episodes_of_a_file_that_were_played_differently_are_told_apart(tmp_path
     (source,) = read_sources([("a", folder / "trajectories" / "both.jsonl")])
     counts = {setting.mode: len(held[-1].episodes) for setting, held in source.evaluations.items()}
     assert counts == {"greedy": 3, "sampled at temperature 1": 3}
+
+
+def test_a_hostile_record_is_shown_and_nothing_more(tmp_path):
+    (one,) = played(0.5, 0, count=1)
+    one.spec = {"id": ["x"], "kwargs": {"<script>": "<script>", "deep": [1]}}
+    one.steps[0].sampling = {"temperature": "<script>", "greedy": []}
+    one.steps[-1].info |= {"ending": "<script>", "success": False}
+    lines = [plays(3, env_kwargs={"<script>": [1]}, split="<script>", temperature=10**400)]
+    folder = write_run(tmp_path / "<script>", lines, {"arguments": {"model": "<script>"}}, a=[one, one])
+    sources = [("<script>", folder), ("b", folder / "trajectories" / "a.jsonl")]
+    assert "<script>" not in write_comparison(sources, tmp_path / "page.html").read_text()
+    one.spec = {"id": LAKE, "kwargs": [1]}
+    assert own_arguments(one.spec) == {} == own_arguments(None)
 
 
 def test_what_tells_nothing_is_refused(tmp_path):

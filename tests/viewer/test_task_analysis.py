@@ -110,7 +110,13 @@ def test_runs_from_before_have_neither_section(tmp_path):
 )
 def test_hostile_figures_can_at_worst_look_odd(tmp_path, by_task):
     phase = {"tasks": {"proposed": math.inf, "kept": "many"}, "labels": [], "replay": None, "buffer": {"actions": -1}}
-    lines = [eval_line(n, 0.5, greedy=True, by_task=by_task) for n in (0, 1)]
+    odd = {
+        "split": [HOSTILE],
+        "env_kwargs": [HOSTILE],
+        "temperature": 10**400,
+        "from": {"run": HOSTILE, "iteration": 1},
+    }
+    lines = [eval_line(n, 0.5, greedy=n == 0, by_task=by_task, **odd) for n in (0, 1)]
     lines.append({"iteration": 1, "kind": "train", "phase": phase, "success": 0.5})
     folder = write_run(tmp_path, lines)
     (folder / "replay").mkdir()
