@@ -119,7 +119,7 @@ def success_table(conditions: Sequence[Condition]) -> str:
         cells = [share_cell(shares.get(group, Share(0, 0))) for group in groups if len(groups) > 1]
         rates = [success(result.episodes).rate for result in one.results]
         spread = f"{percent(min(rates))} to {percent(max(rates))}" if len(rates) > 1 else "-"
-        ends = ", ".join(f"{at:g}" for at in sorted({result.iteration for result in one.results}))
+        ends = ", ".join(f"{at:g}" for at in sorted({result.iteration for result in one.results if result.when})) or "-"
         rows.append([safe(one.name), str(len(rates)), ends, share_cell(success(one.episodes)), spread, *cells])
     shown = groups if len(groups) > 1 else []
     return table(["condition", "runs", "after iteration", "all tasks", "lowest to highest run", *shown], rows)
