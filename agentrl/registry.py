@@ -30,7 +30,7 @@ class Entry:
     kwargs: dict[str, Any] = field(default_factory=dict)
     vector_entry_point: str | None = None
     extra: str | None = None  # the optional dependency group it needs
-    backend: str = "embedded"
+    backend: str = "embedded"  # whose world it is: agentrl's own, a package's, a benchmark's
     modules: tuple[str, ...] = ()  # what that extra installs; the environment is available when they are found
 
 
@@ -290,6 +290,7 @@ FAMILIES: tuple[Family, ...] = (
                     summary=summary,
                     kwargs={"suite": f"libero_{suite.lower()}"},
                     extra="robots",
+                    backend="LIBERO's task files",
                     modules=("mujoco",),
                 )
                 for suite, summary in _LIBERO
@@ -302,6 +303,7 @@ FAMILIES: tuple[Family, ...] = (
                     summary=f"{summary.removesuffix('.')}, by primitives with coordinates.",
                     kwargs={"suite": f"libero_{suite.lower()}"},
                     extra="robots",
+                    backend="LIBERO's task files",
                     modules=("mujoco",),
                 )
                 for suite, summary in _LIBERO
@@ -333,6 +335,7 @@ FAMILIES: tuple[Family, ...] = (
                 summary=summary,
                 kwargs={"task": task},
                 extra="robots",
+                backend="package metaworld",
                 modules=("mujoco", "metaworld"),
             )
             for task, summary in (

@@ -313,22 +313,24 @@ def overview(pages: list[Path], several: list[tuple[Entry, Path]]) -> str:
     lines = [
         "# Environments",
         "",
-        "Everything here is embedded: generated from a seed by agentrl's own code. Scores on embedded tasks are not "
-        "scores on the benchmarks they are modelled on; each page says what it is.",
+        "*Embedded* worlds are generated from a seed by agentrl's own code: scores on them are not scores on the "
+        "benchmarks they are modelled on. Others are a benchmark's own package, or play its task files; each page says "
+        "what is official and what is not.",
         "",
-        "| | environment | ids |",
-        "|---|---|---|",
+        "| | environment | world | ids |",
+        "|---|---|---|---|",
     ]
     for name, rows in environments().items():
         ids = "<br>".join(f"`{entry.id}`" for entry in rows)
         page = name.lower()
         picture = f"![{name}]({picture_of(pages[0].parent, name)}){{width=120px}}"
-        lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {ids} |")
+        lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {rows[0].backend} | {ids} |")
     for entry, page in several:
         picture = f"![{page.stem}]({page.stem}.png){{width=120px}}" if page.with_suffix(".png").exists() else ""
         title = re.search(r"^# (.*)", page.read_text())
         lines.append(
-            f"| {picture} | **[{title[1] if title else page.stem}]({page.name})**<br>{entry.summary} | `{entry.id}` |"
+            f"| {picture} | **[{title[1] if title else page.stem}]({page.name})**<br>{entry.summary} | {entry.backend} "
+            f"| `{entry.id}` |"
         )
     toctree = "\n".join(page.stem for page in pages)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"

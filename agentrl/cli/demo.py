@@ -33,7 +33,7 @@ from agentrl.viewer.findings import card, sharpening
 
 BASELINES = ("random", "oracle")
 LEAST_EPISODES = 500
-ITERATION = re.compile(r"\[[1-9]\d*/\d+\](?! held-out)")  # a line of progress that ends an iteration
+ITERATION = re.compile(r"\[[1-9]\d*/\d+\]  ")  # a line of progress that ends an iteration
 
 
 @dataclass(kw_only=True)
@@ -139,7 +139,7 @@ def train_with_bar(planned: PlannedRun, say: Callable[[str], Any]) -> None:
         def heard(line: str) -> None:
             if ITERATION.match(line):
                 advance()
-            elif line.startswith("warning") or "held-out" in line:
+            elif line.startswith("warning") or " success of " in line:
                 log(line)
 
         train_one(planned, heard)

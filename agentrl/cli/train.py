@@ -196,6 +196,7 @@ def show(facts: dict[str, Any]) -> None:
         (
             stage["name"],
             line.get("env_id", "-"),
+            line.get("split", "-"),
             "greedy" if line.get("greedy") else "sampled",
             line["iteration"],
             number(line.get("success")),
@@ -206,8 +207,8 @@ def show(facts: dict[str, Any]) -> None:
         for line in stage["evaluations"]
     ]
     if rows:
-        columns = ("stage", "environment", "played", "after iteration", "success", "95 % interval", "episodes")
-        print_table(columns, rows, title="Held-out success")
+        columns = ("stage", "environment", "split", "played", "after iteration", "success", "95 % interval", "episodes")
+        print_table(columns, rows, title="Success in the last evaluations")
     for warning in facts["warnings"]:
         print(f"warning: {warning.get('warning')}: {warning.get('detail', '')}")
     pages = [Path(stage["folder"]) / "report.html" for stage in facts["stages"]]

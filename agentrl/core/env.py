@@ -232,6 +232,8 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             extra["graded"] = [*(name for name in terms if name not in SIDE_TERMS), *self._pending_terms()]
         if self._over and (page := self.outcome_page()) is not None:
             extra["outcome_page"] = page
+        if self._over and not self._success and (words := self.ending()) is not None:
+            extra["ending"] = words
         return {
             "state": state.to_json(),
             "anchor": state.anchor(),
@@ -365,6 +367,11 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def outcome_page(self) -> str | None:
         """The end of the episode as a judge of outcomes may see it, in `info["outcome_page"]`; None where the last
         observation does not tell the result, apart from its feedback."""
+        return None
+
+    def ending(self) -> str | None:
+        """What an episode that failed came to, in a few words for pages about it, in `info["ending"]`: "fell into a
+        hole". None where that it ended, or ran out of turns, says it all."""
         return None
 
     def guide(self, representation: str) -> str:

@@ -66,4 +66,6 @@ def load_policy(spec: str, *, seed: int = 0, **options: Any) -> Policy:
     except TypeError as error:
         known = [word for word, each in inspect.signature(factory).parameters.items() if each.kind is each.KEYWORD_ONLY]
         raise ConfigError(f"policy {name!r}: {error}; it takes: {', '.join(known)}") from error
-    return factory(*given, seed=seed, **options)
+    policy = factory(*given, seed=seed, **options)
+    policy.name = spec  # the whole of it: records and pages name the model
+    return policy

@@ -62,6 +62,16 @@ def spec_json(env: gym.Env) -> dict[str, Any] | None:
         return None
 
 
+def own_arguments(spec: Any) -> dict[str, Any]:
+    """What the environment of a recorded spec was made with, beyond what its id says, its split and how it is drawn."""
+    held = spec.get("kwargs") if isinstance(spec, dict) else None
+    if not isinstance(held, dict):
+        return {}
+    known = gym.registry.get(str(spec.get("id")))
+    usual = {"split": held.get("split"), "render_mode": held.get("render_mode"), **(known.kwargs if known else {})}
+    return {name: value for name, value in held.items() if name not in usual or usual[name] != value}
+
+
 def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:
     """`ConfigError` where a policy of text alone meets an environment without (a Grid kind)."""
     if getattr(policy, "needs_text", False):

@@ -17,7 +17,8 @@ The first rule that fits decides:
    (each `LOOPS` times, at the same places), or the same action `SAME_ACTIONS` times in a row, wherever that was.
 3. `no_recovery`, failed to recover: a turn failed, and none after it was new. An episode that ran out of turns must
    have failed twice there: that its very last turn failed says nothing.
-4. `wrong_end`, stopped at the wrong place: the episode ended by itself.
+4. `wrong_end`, stopped at the wrong place: the episode ended by itself. An environment may have better words for that
+   (`AgentEnv.ending`, such as "fell into a hole"), which stand in its place.
 5. `out_of_turns`: it was still making progress when the turns were over. WebRL's paper, whose four types the others
    are, has no such type: its people sorted these by hand.
 """
@@ -130,7 +131,8 @@ def steps_needed(about: Mapping[str, Any]) -> int | None:
 @dataclass(frozen=True)
 class EpisodeFacts:
     """`group`, `complexity` and `steps` are those of `AgentEnv.about_task`; `error` is a key of `ERROR_TYPES`,
-    None for a success and where the outcome is not known."""
+    None for a success and where the outcome is not known. Plays of one task have the same `task`; `ending` is what the
+    environment calls the end of a failed episode."""
 
     success: bool
     turns: int
@@ -138,6 +140,13 @@ class EpisodeFacts:
     complexity: int | None = None
     steps: int | None = None
     error: str | None = None
+    task: str | None = None
+    ending: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """The type of error in words, the environment's own where it has some."""
+        return self.ending if self.ending and self.error == "wrong_end" else ERROR_TYPES.get(self.error or "")
 
     @classmethod
     def of(cls, episode: Trajectory, success: bool | None = None) -> EpisodeFacts:
@@ -151,10 +160,19 @@ class EpisodeFacts:
             complexity=complexity if isinstance(complexity, int) else None,
             steps=steps_needed(about),
             error=error_type(episode, success),
+            task=episode.task_key,
+            ending=named_ending(episode),
         )
 
 
+def named_ending(episode: Trajectory) -> str | None:
+    """What the environment calls the end of a failed episode (`AgentEnv.ending`), if anything."""
+    told = episode.steps[-1].info.get("ending") if episode.steps else None
+    return told if isinstance(told, str) and told and not episode.success else None
+
+
 NAMES = tuple(field.name for field in fields(EpisodeFacts))
+TEXTS = ("group", "error", "task", "ending")
 
 
 def to_columns(episodes: Sequence[EpisodeFacts | None]) -> dict[str, list[Any]]:
@@ -177,7 +195,7 @@ def from_columns(columns: Any) -> list[EpisodeFacts | None]:
             episodes.append(None)
             continue
         numbers = {name: row.get(name) if _whole(row.get(name)) else None for name in ("complexity", "steps")}
-        texts = {name: row.get(name) if isinstance(row.get(name), str) else None for name in ("group", "error")}
+        texts = {name: row.get(name) if isinstance(row.get(name), str) else None for name in TEXTS}
         episodes.append(EpisodeFacts(row["success"], row["turns"], **numbers, **texts))
     return episodes
 

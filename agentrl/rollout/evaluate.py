@@ -18,7 +18,7 @@ from agentrl.rollout.collect import Collector, Timings
 from agentrl.rollout.error_types import EpisodeFacts
 from agentrl.rollout.prompts import prompting
 from agentrl.rollout.starts import EnvSpec, Start
-from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
+from agentrl.rollout.statistics import Interval, mean, mean_interval, share_interval
 from agentrl.rollout.trajectory import Trajectory
 
 SCHEMA = 1
@@ -44,7 +44,8 @@ class Evaluation:
 
     Rates are None where nothing was there to count. `success`, `reward_*`, `turns_mean` and `truncated_rate` are over
     the scored episodes (`metrics["scored"]` = episodes asked for less faults); `valid_rate`, `effective_rate` and
-    `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t.
+    `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t; plays of one
+    task are taken together in both.
     `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
     holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any;
     `response_tokens`, the mean over episodes, where a language model played; and for these and the turns a
@@ -148,6 +149,11 @@ def evaluate(
     )
 
 
+def split_word(split: Any) -> str:
+    """What to call the tasks of a split: "held-out" are those that no run trains on."""
+    return {"dev": "held-out", "test": "held-out", "train": "training-split"}.get(str(split), "evaluation")
+
+
 def checked_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Arguments for the environment; the split has an argument of its own."""
     if kwargs is not None and not isinstance(kwargs, Mapping):
@@ -219,6 +225,7 @@ class EpisodeScore:
     truncated: bool
     metrics: dict[str, float] = field(default_factory=dict)  # what the environment itself measured at the end
     tokens: int | None = None  # of all replies; None where no language model wrote them
+    task: str | None = None  # `Trajectory.task_key`
 
     @classmethod
     def of(cls, episode: Trajectory) -> EpisodeScore:
@@ -237,6 +244,7 @@ class EpisodeScore:
             truncated=episode.truncated,
             metrics=dict(infos[-1].get("metrics") or {}) if infos else {},
             tokens=sum(map(len, replies)) if replies and len(replies) == len(steps) else None,
+            task=episode.task_key,
         )
 
 
@@ -248,9 +256,9 @@ def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
     names = sorted({name for score in judged for name in score.reward_terms})
     return {
         "success": solved / len(scores) if scores else None,
-        "success_ci": wilson_interval(solved, len(scores)),
+        "success_ci": share_interval([score.success for score in scores], [score.task for score in scores]),
         "reward_mean": mean(rewards),
-        "reward_ci": mean_interval(rewards),
+        "reward_ci": mean_interval(rewards, tasks=[score.task for score in judged]),
         "reward_terms": {name: mean([score.reward_terms.get(name, 0.0) for score in judged]) for name in names},
         "valid_rate": sum(score.valid for score in scores) / turns if turns else None,
         "format_rate": mean([good for score in scores for good in score.formatted]),

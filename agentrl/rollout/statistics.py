@@ -19,7 +19,28 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
-def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> Interval | None:
+def effective_size(values: Sequence[float], tasks: Sequence[str | None]) -> float:
+    """How many values of different tasks these are worth: plays of one task are alike, and so tell less (Kish's design
+    effect). A value without a task stands alone; where all are of one task, they speak of that task and all count."""
+    centre, apart = mean(values) or 0.0, dict[str | int, list[float]]()
+    for place, (value, task) in enumerate(zip(values, tasks, strict=True)):
+        apart.setdefault(place if task is None else task, []).append(value - centre)
+    if len(apart) in (1, len(values)):
+        return float(len(values))
+    alone = math.fsum(value * value for held in apart.values() for value in held)
+    together = math.fsum(math.fsum(held) ** 2 for held in apart.values())
+    if not alone:  # all are equal: plays of a task may well always be
+        return float(len(apart))
+    return len(values) * min(1.0, alone / together) if together else float(len(values))
+
+
+def share_interval(values: Sequence[bool], tasks: Sequence[str | None]) -> Interval | None:
+    """Wilson's interval for the share of values that are True, plays of one task taken together."""
+    size, count = effective_size(values, tasks), sum(values)
+    return wilson_interval(count if size == len(values) else count / len(values) * size, size)
+
+
+def wilson_interval(successes: float, trials: float, confidence: float = 0.95) -> Interval | None:
     """Wilson's score interval for a proportion: honest at 0 and 1 and for few trials, unlike the textbook one."""
     if not 0 <= successes <= trials:
         raise ValueError(f"{successes} successes in {trials} trials make no sense")
@@ -33,14 +54,18 @@ def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> In
     return (0.0 if successes == 0 else centre - half, 1.0 if successes == trials else centre + half)
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Student's t interval for a mean; None for fewer than two values, which say nothing about their spread."""
+def mean_interval(
+    values: Sequence[float], confidence: float = 0.95, tasks: Sequence[str | None] | None = None
+) -> Interval | None:
+    """Student's t interval for a mean, plays of one task taken together; None for fewer than two values, which say
+    nothing about their spread."""
     n = len(values)
     if n < 2:
         return None
     centre = math.fsum(values) / n
     deviation = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (n - 1))
-    half = student_quantile(0.5 + confidence / 2, n - 1) * deviation / math.sqrt(n)
+    size = n if tasks is None else effective_size(values, tasks)
+    half = student_quantile(0.5 + confidence / 2, max(1, round(size) - 1)) * deviation / math.sqrt(size)
     return centre - half, centre + half
 
 

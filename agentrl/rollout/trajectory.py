@@ -92,6 +92,12 @@ class Trajectory:
         """Was the task done?"""
         return bool(self.steps and self.steps[-1].info.get("success"))
 
+    @property
+    def task_key(self) -> str | None:
+        """What all plays of one task have in common, in short; None where nothing tells the task."""
+        told = self.seed if self.task is None else self.task
+        return None if told is None else hashlib.blake2b(f"{self.env_id} {told}".encode(), digest_size=4).hexdigest()
+
     def add_up(self) -> float | None:
         """Set `reward` to the sum of the steps, or None while that is not known."""
         unknown = self.pending or self.fault is not None

@@ -85,6 +85,9 @@ def check_info(subject: Subject) -> str:
             require_same(info["state"], base(env).state().to_json(), f"{where} info['state'] is not the true state")
             require(info["valid"] or info["fault"], f"{where} valid is False but fault is {info['fault']!r}")
             require(result.terminated or not info["success"], f"{where} success is True but the episode has not ended")
+            if "ending" in info:
+                named = type(info["ending"]) is str and result.over and not info["success"]
+                require(named, f"{where} info['ending'] must be the str of a failure; got {info['ending']!r:.200}")
             if result.action is RESET:
                 quiet = not info["actions"] and not info["reward_terms"] and info["limit"] is None
                 require(quiet and info["turn"] == 0, f"{where} info after a reset must not hold a turn: {info!r:.300}")

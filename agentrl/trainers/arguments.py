@@ -123,9 +123,9 @@ class RunArguments:
     """With several processes: seconds to wait for the others before giving up (the timeout of torch.distributed)."""
 
     eval_every: int = 0
-    """Measure held-out success every N iterations (and at the end); 0: never."""
+    """Measure success on the evaluation split every N iterations (and at the end); 0: never."""
     eval_at_start: bool = True
-    """Also at the start; False where an earlier stage has just been measured."""
+    """Also at the start; False where an earlier stage or run has measured this checkpoint: its figures count."""
     eval_episodes: int = 200
     """Episodes of each measurement."""
     eval_split: str = "test"

@@ -156,7 +156,8 @@ def stacked_bars(xs: Sequence[float], layers: Mapping[str, Sequence[float]], loo
     heights = [math.fsum(max(0.0, layer[i]) for layer in layers.values()) for i in range(len(xs))]
     named = [(name, colour, False) for colour, (name, layer) in enumerate(layers.items()) if any(layer)]
     signs, rows = legend(named, look)
-    half = (xs[-1] - xs[0]) / max(1, len(xs) - 1) / 2 or 0.5
+    # A few bars stay narrow: wide ones would reach far beyond the first and the last x.
+    half = (xs[-1] - xs[0]) / max(16, 2 * (len(xs) - 1)) or 0.5
     frame = _Frame(look, (xs[0] - half, xs[-1] + half), (0.0, max(heights) * 1.05), top=plot_top(rows))
     width = max(1.0, (frame.x(xs[0] + half) - frame.x(xs[0] - half)) * 0.86)
     bars = []

@@ -1,112 +1,76 @@
 """Several runs, or files of played episodes, side by side: as a whole, by group, by required steps, by complexity, by
-types of error. Runs under the same name (seeds of one condition) count together."""
+types of error. Only what was measured in the same environment, split and mode, on the same tasks, is compared; the rest
+stands in sections of its own. Runs under the same name (seeds of one condition) count together."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from math import comb
 from pathlib import Path
 
-from agentrl.core.errors import ConfigError
 from agentrl.core.html import page, percent, safe, section, write_page
-from agentrl.rollout.error_types import EpisodeFacts
-from agentrl.rollout.trajectory_file import TrajectoryReader
-from agentrl.viewer.canvas import COLOURS, Look, chart_style
+from agentrl.viewer.canvas import Look, chart_style
 from agentrl.viewer.charts import Bars, Series, grouped_bars, line_chart
+from agentrl.viewer.conditions import Condition, Group, Source, read_groups, read_sources, sign_test, solved_by_one
 from agentrl.viewer.held_out import HOW_THEY_FAIL, NUMBERS, bar_of
 from agentrl.viewer.layout import charts, in_two_sizes, share_cell, table, wide
-from agentrl.viewer.run_data import read_run
-from agentrl.viewer.task_groups import (
-    Measured,
-    Share,
-    bins,
-    error_shares,
-    measured,
-    success,
-    success_by_group,
-    success_in,
-    with_steps,
-)
+from agentrl.viewer.task_groups import Share, bins, error_names, error_shares, success, success_by_group, success_in
 
 AXES = {"required steps": "actions that right play takes", "complexity": "requirements or obstacles of the task"}
-Places = tuple[EpisodeFacts | None, ...]
-
-
-@dataclass
-class Condition:
-    """What is compared: the evaluations of one or several runs, the last of each being its result."""
-
-    name: str
-    colour: int = 0
-    runs: list[list[Measured]] = field(default_factory=list)
-
-    @property
-    def results(self) -> list[Places]:
-        """The last evaluation of each run, task by task."""
-        return [found[-1].places for found in self.runs]
-
-    @property
-    def episodes(self) -> list[EpisodeFacts]:
-        """Those of all results."""
-        return [one for result in self.results for one in result if one is not None]
+INTRO = (
+    "The last evaluation of each run. Ranges are 95 % intervals over tasks: plays of one task are taken together, also "
+    "those of several runs under one name. What differs in environment, split, mode or tasks stands in a section of "
+    "its own."
+)
 
 
 def write_comparison(sources: Sequence[tuple[str, str | os.PathLike[str]]], output: str | os.PathLike[str]) -> Path:
     """Write the page about `(name, run folder or file of trajectories)` pairs; its path."""
-    return write_page(output, build(read_conditions(sources)))
+    return write_page(output, build(read_sources(sources)))
 
 
-def read_conditions(sources: Sequence[tuple[str, str | os.PathLike[str]]]) -> list[Condition]:
-    """The conditions in the order of their names; `ConfigError` where a source tells nothing about its tasks."""
-    found: dict[str, Condition] = {}
-    for name, path in sources:
-        source = Path(path)
-        if source.is_dir():
-            held = measured(read_run(source))[1]
-        elif source.exists():
-            played = [None if one.fault is not None else EpisodeFacts.of(one) for one in TrajectoryReader(source)]
-            held = [Measured(0, tuple(played))]
-        else:
-            raise ConfigError(f"{str(path)!r} does not exist; name run folders or files of trajectories")
-        if not held or not held[-1].episodes:
-            raise ConfigError(f"{str(path)!r} has no evaluation with results by task (see eval_every)")
-        found.setdefault(name, Condition(name, len(found) % COLOURS)).runs.append(held)
-    # Required steps are estimated over all results, where no environment tells them.
-    conditions = list(found.values())
-    tables = iter(with_steps([result for one in conditions for result in one.results])[0])
-    for condition in conditions:
-        condition.runs = [[*run[:-1], Measured(run[-1].iteration, tuple(next(tables)))] for run in condition.runs]
-    return conditions
-
-
-def build(conditions: Sequence[Condition]) -> str:
+def build(sources: Sequence[Source]) -> str:
     """The page as HTML."""
-    names = ", ".join(one.name for one in conditions)
-    sections = [
-        section("Success", charts([], across=course_chart(conditions)), success_table(conditions)),
-        _part("By required steps and complexity", charts([number_chart(conditions, name) for name in NUMBERS])),
-        _part("Types of error", f'<p class="soft">{HOW_THEY_FAIL}</p>', charts([], across=errors_chart(conditions))),
-        _part("Task by task", pairs_table(conditions)),
+    groups = read_groups(sources)
+    names = ", ".join(dict.fromkeys(one.name for one in sources))
+    parts = [section("What is compared", sources_table(sources)), *(group_section(one, groups) for one in groups)]
+    return page(f"Comparison of {names}", INTRO, parts, style=chart_style())
+
+
+def sources_table(sources: Sequence[Source]) -> str:
+    """What every run or file is about."""
+    rows = [
+        [safe(text, 200) for text in (one.name, one.path.name, one.algorithm or "-", one.model or "-")]
+        + [safe(text, 200) for text in (setting.environment, setting.split, setting.mode)]
+        + [f"{len(held[-1].tasks):,}", f"{len(held[-1].episodes):,}", safe(held[-1].when) or "-"]
+        for one in sources
+        for setting, held in one.evaluations.items()
     ]
-    intro = (
-        "The last evaluation of each run, on held-out tasks. Ranges are 95 % intervals over episodes; several runs "
-        "under one name are taken together, and the difference between them is not part of the intervals."
-    )
-    return page(f"Comparison of {names}", intro, [one for one in sections if one], style=chart_style())
+    head = ["condition", "run or file", "algorithm", "model", "environment", "split", "mode and temperature"]
+    return table([*head, "tasks", "episodes", "measured"], rows, texts=7, kind="wrapped")
 
 
-def _part(title: str, *content: str) -> str:
-    return section(title, *content) if content[-1] else ""
+def group_section(group: Group, groups: Sequence[Group]) -> str:
+    """All that was measured in one way on the same tasks."""
+    conditions = group.conditions
+    content = [
+        charts([], across=course_chart(conditions)),
+        success_table(conditions),
+        charts([number_chart(conditions, name) for name in NUMBERS]),
+    ]
+    if errors := errors_chart(conditions):
+        content += [f'<p class="soft">{HOW_THEY_FAIL}</p>', charts([], across=errors)]
+    content += [pairs_table(conditions)]
+    content += [f'<p class="soft">{safe(reason)}</p>' for reason in group.left_out(groups)]
+    return section(f"{group.setting.title}, {len(group.tasks):,} tasks", *(part for part in content if part))
 
 
 # ---------------------------------------------------------------------- charts
 
 
 def course_chart(conditions: Sequence[Condition]) -> str:
-    """Held-out success over the run, the mean of a condition's runs; nothing where all have one evaluation."""
+    """Success over the run, the mean of a condition's runs; nothing where all have one evaluation."""
     if all(len(found) < 2 for one in conditions for found in one.runs):
         return ""
     lines = []
@@ -116,7 +80,7 @@ def course_chart(conditions: Sequence[Condition]) -> str:
             held.setdefault(one.iteration, []).append(success(one.episodes).rate)
         means = [(at, sum(rates) / len(rates)) for at, rates in sorted(held.items())]  # over those evaluated then
         lines.append(Series(condition.name, means, colour=condition.colour, marks=True))
-    look = wide("Held-out success", limits=(0.0, 1.0), percent=True, x_name="iteration or phase")
+    look = wide("Success in evaluations", limits=(0.0, 1.0), percent=True, x_name="iteration or phase")
     return in_two_sizes(partial(line_chart, lines), look)
 
 
@@ -134,8 +98,9 @@ def number_chart(conditions: Sequence[Condition], name: str) -> str:
 def errors_chart(conditions: Sequence[Condition]) -> str:
     """How many of all episodes failed in which way."""
     look = wide("Failed episodes by type (share of all)", percent=True, x_name="type of error")
-    rows = [_bars(one, list(error_shares(one.episodes).values())) for one in conditions]
-    return in_two_sizes(partial(grouped_bars, list(error_shares([])), rows), look)
+    names = error_names([facts for one in conditions for facts in one.episodes])
+    rows = [_bars(one, list(error_shares(one.episodes, names).values())) for one in conditions]
+    return in_two_sizes(partial(grouped_bars, names, rows), look)
 
 
 def _bars(condition: Condition, shares: Sequence[Share]) -> Bars:
@@ -152,52 +117,26 @@ def success_table(conditions: Sequence[Condition]) -> str:
     for one in conditions:
         shares = success_by_group(one.episodes)
         cells = [share_cell(shares.get(group, Share(0, 0))) for group in groups if len(groups) > 1]
-        rates = [success([facts for facts in result if facts is not None]).rate for result in one.results]
+        rates = [success(result.episodes).rate for result in one.results]
         spread = f"{percent(min(rates))} to {percent(max(rates))}" if len(rates) > 1 else "-"
-        after = sorted({found[-1].iteration for found in one.runs})
-        ends = ", ".join(f"{at:g}" for at in after)
+        ends = ", ".join(f"{at:g}" for at in sorted({result.iteration for result in one.results if result.when})) or "-"
         rows.append([safe(one.name), str(len(rates)), ends, share_cell(success(one.episodes)), spread, *cells])
     shown = groups if len(groups) > 1 else []
     return table(["condition", "runs", "after iteration", "all tasks", "lowest to highest run", *shown], rows)
 
 
 def pairs_table(conditions: Sequence[Condition]) -> str:
-    """Every condition against the first, on the same tasks: how many only one of the two solved."""
-    if len(conditions) < 2:
-        return ""
+    """Every condition against the first, task by task: how many tasks each of the two solved more often."""
     base, rows = conditions[0], []
     for other in conditions[1:]:
-        counts = paired(base, other)
-        if counts is not None:
-            first, second, tasks = counts
+        if other.paths != base.paths:
+            first, second, tasks = solved_by_one(base, other)
             chance = sign_test(first, second)
             said = "below 0.001" if chance < 0.001 else f"{chance:.3f}"
             rows.append([safe(other.name), str(tasks), str(second), str(first), said])
-    head = ["condition", "pairs", "solved by it alone", f"solved by {base.name} alone", "p"]
+    head = ["condition", "tasks", "solved more often by it", f"solved more often by {base.name}", "p"]
     told = (
-        f"Each condition against {base.name}, run by run in the order given, on the same tasks. p is that of a "
-        "two-sided sign test over the tasks that only one of the two solved; it takes runs for independent."
+        f"Task by task: each condition against {base.name}. A task counts once, however often it was played: for the "
+        "condition that solved it in more of its plays. p is that of a two-sided sign test over these tasks."
     )
     return f'<p class="soft">{safe(told)}</p>{table(head, rows)}' if rows else ""
-
-
-def paired(first: Condition, second: Condition) -> tuple[int, int, int] | None:
-    """Tasks that only the first solved, that only the second solved, and how many both played; None where the tasks
-    are not the same."""
-    pairs = list(zip(first.results, second.results, strict=False))
-    if not pairs:
-        return None
-    for one, other in pairs:  # as many, of the same groups and complexity, place by place, as far as can be told
-        known = [(a, b) for a, b in zip(one, other, strict=False) if a and b]
-        if len(one) != len(other) or any((a.group, a.complexity) != (b.group, b.complexity) for a, b in known):
-            return None
-    both = [(one.success, other.success) for pair in pairs for one, other in zip(*pair, strict=True) if one and other]
-    return both.count((True, False)), both.count((False, True)), len(both)
-
-
-def sign_test(first: int, second: int) -> float:
-    """The two-sided chance of counts as unequal as these if both were equally likely."""
-    total, fewer = first + second, min(first, second)
-    if not total:
-        return 1.0
-    return min(1.0, 2 * sum(comb(total, count) for count in range(fewer + 1)) / 2**total)

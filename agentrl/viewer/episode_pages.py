@@ -14,13 +14,17 @@ from pathlib import Path
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.html import details, number, page, percent, safe, section, write_page
-from agentrl.rollout.statistics import mean, wilson_interval
+from agentrl.rollout.statistics import mean, share_interval
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.viewer.canvas import chart_style
 from agentrl.viewer.episode_strip import ending, episode_strip
+from agentrl.viewer.layout import facts_table
+from agentrl.viewer.run_data import read_config
+from agentrl.viewer.setting import Setting, of_episode, options_of
 
 MAX_TURNS = 100  # shown of one episode
+Played = tuple[Setting, str]  # where and how, and by whom
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class _Row:
     ending: tuple[str, str]
     reward: float | None
     success: bool
+    task: str | None
+    about: Played
     cells: tuple[str, ...]
 
 
@@ -106,7 +112,8 @@ def _page(
     links += [(page_name(number - 1), "previous page")] if number > 1 else []
     links += [(page_name(number + 1), "next page")] if more else []
     bar = '<p class="links">' + " ".join(f'<a href="{href}">{name}</a>' for href, name in links) + "</p>"
-    parts, told = [bar], None
+    played = [(of_episode(trajectory), trajectory.policy) for _, trajectory in batch]
+    parts, told = [bar, facts_table(file_facts(source, played))], None
     for index, trajectory in batch:
         if trajectory.system_prompt and trajectory.system_prompt != told:
             told = trajectory.system_prompt
@@ -128,17 +135,21 @@ def _row(number: int, trajectory: Trajectory, page_number: int) -> _Row:
         ending(trajectory),
         trajectory.reward,
         trajectory.success,
+        trajectory.task_key,
+        (of_episode(trajectory), trajectory.policy),
         (trajectory.env_id, trajectory.policy, trajectory.split or "", seed, str(len(trajectory.steps))),
     )
 
 
 def _overview(source: Path, rows: Sequence[_Row], more: bool, damaged: int) -> str:
     scored = [row for row in rows if row.reward is not None]
-    solved = sum(row.success for row in scored)
-    bounds = wilson_interval(solved, len(scored))
+    solved, tasks = sum(row.success for row in scored), len({row.task for row in rows})
+    bounds = share_interval([row.success for row in scored], [row.task for row in scored])
     said = f"{len(rows):,} episodes" if len(rows) != 1 else "1 episode"
+    said += f" of {tasks:,} task{'' if tasks == 1 else 's'}"
     if scored and bounds:
-        said += f"; {percent(solved / len(scored))} solved (95 % interval {percent(bounds[0])} to {percent(bounds[1])})"
+        said += f"; {percent(solved / len(scored))} solved (95 % interval {percent(bounds[0])} to {percent(bounds[1])}"
+        said += ", plays of one task taken together)" if 1 < tasks < len(rows) else ")"
         said += f", mean reward {number(mean([row.reward for row in scored if row.reward is not None]))}"
     said += f"; {len(rows) - len(scored)} without a known reward" if len(scored) < len(rows) else ""
     said += ". The file holds more: see --first and --episodes." if more else "."
@@ -152,4 +163,14 @@ def _overview(source: Path, rows: Sequence[_Row], more: bool, damaged: int) -> s
         lines.append(f"<tr>{cells}{''.join(f'<td>{safe(cell, 120)}</td>' for cell in row.cells)}</tr>")
     body = "\n".join(lines)
     table = f'<div class="card wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
-    return page(source.name, said, [section("Episodes", table)])
+    facts = facts_table(file_facts(source, [row.about for row in rows]))
+    return page(source.name, said, [facts, section("Episodes", table)])
+
+
+def file_facts(source: Path, played: Sequence[Played]) -> dict[str, str]:
+    """Who played what; where the file is one of a run, what was trained there."""
+    folder = source.resolve().parent
+    config = read_config(folder.parent / "config.json") if folder.name == "trajectories" else {}
+    settings = [vars(setting) | {"policy": policy} for setting, policy in played]
+    told = {name: ", ".join(dict.fromkeys(one[name] for one in settings)) for name in settings[0]}
+    return told | {"model": str(options_of(config).get("model") or ""), "algorithm": str(config.get("algorithm") or "")}

@@ -20,7 +20,7 @@ from PIL import Image
 from agentrl.core.errors import AgentRLError, ConfigError
 from agentrl.core.files import open_regular
 from agentrl.core.html import details, number_signed, picture_url, safe
-from agentrl.rollout.error_types import ERROR_TYPES, error_type
+from agentrl.rollout.error_types import ERROR_TYPES, error_type, named_ending
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, open_picture, picture_names
 from agentrl.viewer.canvas import COLOURS, Look
@@ -65,13 +65,14 @@ def ending(trajectory: Trajectory) -> tuple[str, str]:
         return f"fault: {trajectory.fault.get('kind', '')}", "bad"
     if trajectory.success:
         return "solved", "good"
-    return ("out of turns" if trajectory.truncated else "lost"), "bad"
+    return named_ending(trajectory) or ("out of turns" if trajectory.truncated else "lost"), "bad"
 
 
 def failure(trajectory: Trajectory) -> list[str]:
     """The type of error of a failed episode, where it says more than the ending does."""
     kind = None if is_control(trajectory) else error_type(trajectory)
-    return [] if kind is None or kind == "out_of_turns" else [ERROR_TYPES[kind]]
+    said = kind == "out_of_turns" or (kind == "wrong_end" and named_ending(trajectory))
+    return [] if kind is None or said else [ERROR_TYPES[kind]]
 
 
 def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:

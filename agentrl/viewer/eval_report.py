@@ -14,8 +14,9 @@ from agentrl.rollout.statistics import Interval
 
 def results_table(evaluations: Sequence[Evaluation]) -> str:
     """One row for each evaluation, intervals beside their figures."""
-    head = ("environment", "policy"), ("success", "reward", "valid turns", "turns", "episodes", "faults", "seconds")
-    names = "".join(f"<th>{name}</th>" for name in head[0]) + "".join(f'<th class="figure">{n}</th>' for n in head[1])
+    texts = ("environment", "policy", "split")
+    columns = ("success", "reward", "valid turns", "turns", "episodes", "faults", "seconds")
+    names = "".join(f"<th>{name}</th>" for name in texts) + "".join(f'<th class="figure">{n}</th>' for n in columns)
     lines = []
     for result in evaluations:
         figures = (
@@ -27,7 +28,7 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
             str(result.faults),
             f"{result.seconds:.1f}",
         )
-        cells = f"<td>{safe(result.id)}</td><td>{safe(result.policy)}</td>"
+        cells = "".join(f"<td>{safe(text)}</td>" for text in (result.id, result.policy, result.split))
         cells += "".join(f'<td class="figure">{figure}</td>' for figure in figures)
         lines.append(f"<tr>{cells}</tr>")
     rows = "\n".join(lines)

@@ -11,7 +11,7 @@ from agentrl.core.html import number, percent, safe
 from agentrl.rollout.statistics import Interval
 from agentrl.viewer.canvas import Look
 from agentrl.viewer.charts import Series, line_chart
-from agentrl.viewer.run_data import Line, RunData, eval_pairs, figure, interval, points
+from agentrl.viewer.run_data import Line, RunData, eval_pairs, figure, interval, points, when
 
 FEWEST_ITERATIONS = 8  # before a critic can be blamed: it has to learn first
 LEAST_EXPLAINED = 0.05  # of the variance of the returns
@@ -53,8 +53,13 @@ def sharpening_findings(run: RunData) -> list[tuple[str, str]]:
     """Environments and splits where sampled success rose and greedy success did not."""
     if not points(run.train, "reward_mean"):  # imitation: nothing was reinforced
         return []
-    pairs = eval_pairs(run.evals).items()
-    return [found for name, (sampled, greedy) in pairs if (found := sharpening(name, sampled, greedy))]
+    found = []
+    for name, (sampled, greedy) in eval_pairs(run.evals).items():
+        # Without a measurement before the first iteration nobody knows what reinforcement learning has changed.
+        started = sampled[0]["iteration"] == greedy[0]["iteration"] == 0
+        if started and (said := sharpening(name, sampled, greedy)):
+            found.append((said[0], f"{said[1]} Measured {when(greedy[0])} and {when(greedy[-1])}."))
+    return found
 
 
 def sharpening(name: str, sampled: Sequence[Line], greedy: Sequence[Line]) -> tuple[str, str] | None:
@@ -68,7 +73,8 @@ def sharpening(name: str, sampled: Sequence[Line], greedy: Sequence[Line]) -> tu
     where = f" ({name})" if name else ""
     return (
         f"Reinforcement learning only sharpened sampling{where}.",
-        f"Held-out success went from {_span(sampled)} with sampled answers, but from {_span(greedy)} with greedy ones: "
+        f"Success in evaluations went from {_span(sampled)} with sampled answers, but from {_span(greedy)} with greedy "
+        "ones: "
         f"the 95 % interval of that change, {percent(change_range[0])} to {percent(change_range[1])}, includes zero. "
         "The policy gives its likeliest answers more often; these answers solve no more of these levels.",
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from agentrl.core.html import safe, section
 from agentrl.rollout.error_types import EpisodeFacts
+from agentrl.rollout.evaluate import split_word
 from agentrl.viewer.canvas import COLOURS, Look
 from agentrl.viewer.charts import Bar, Bars, Series, grouped_bars, line_chart, stacked_bars
 from agentrl.viewer.layout import change_cell, charts, in_two_sizes, share_cell, table, wide
@@ -16,6 +18,7 @@ from agentrl.viewer.task_groups import (
     Measured,
     Share,
     bins,
+    error_names,
     error_shares,
     measured,
     success,
@@ -29,8 +32,8 @@ BARS_COLOURS = (7, 0)  # of the first and the last evaluation
 HOW_THEY_FAIL = (
     "Every failed episode has one type: no reasonable attempt (less than a quarter of the actions that the task takes, "
     "or none that worked), stuck midway (it ends in a loop), failed to recover (an action failed and nothing new "
-    "worked after it), stopped at the wrong place (it ended by itself, without success), ran out of turns (none of "
-    "these)."
+    "worked after it), stopped at the wrong place (it ended by itself, without success; or what the environment calls "
+    "that end), ran out of turns (none of these)."
 )
 ESTIMATED_STEPS = (
     '<p class="soft">The environment does not tell how many actions a task takes: it is the fewest turns in which '
@@ -40,29 +43,31 @@ ESTIMATED_STEPS = (
 
 def held_out_section(run: RunData) -> str:
     """The section, or nothing where evaluations do not tell what their tasks are like."""
-    how, found = measured(run)
-    if not found:
+    setting, found = measured(run)
+    if setting is None:
         return ""
     tables, estimated = with_steps([one.places for one in found])
-    found = [Measured(one.iteration, tuple(places)) for one, places in zip(found, tables, strict=True)]
+    found = [replace(one, places=tuple(places)) for one, places in zip(found, tables, strict=True)]
     told = "Every evaluation plays the same tasks" if len({len(one.places) for one in found}) == 1 else "Evaluations"
-    intro = f"{told}, here with {how} answers. Ranges are 95 % intervals; groups of a few tasks say little."
-    parts = charts([steps_chart(found), complexity_chart(found)], across=group_chart(found))
+    told += f" of the {setting.split} split, here with replies that are {setting.mode}"
+    intro = f"{told}. Ranges are 95 % intervals, plays of one task taken together; groups of a few tasks say little."
+    word = split_word(setting.split)
+    parts = charts([steps_chart(found), complexity_chart(found)], across=group_chart(found, word))
     errors = errors_table(found)
     return section(
-        "Which held-out tasks succeed",
-        f'<p class="soft">{intro}</p>',
+        f"Which {word} tasks succeed",
+        f'<p class="soft">{safe(intro)}</p>',
         parts,
         parts_table(found),
         ESTIMATED_STEPS if estimated and len(bins(one.steps for one in found[-1].episodes)) > 1 else "",
-        errors and f'<p class="soft">{HOW_THEY_FAIL}</p>{charts([], across=errors_chart(found))}{errors}',
+        errors and f'<p class="soft">{HOW_THEY_FAIL}</p>{charts([], across=errors_chart(found, word))}{errors}',
     )
 
 
 # ---------------------------------------------------------------------- charts
 
 
-def group_chart(found: Sequence[Measured]) -> str:
+def group_chart(found: Sequence[Measured], word: str) -> str:
     """Success in each group over the run; nothing where there is one group only."""
     sizes = success_by_group(found[-1].episodes)
     if len(sizes) < 2:
@@ -74,7 +79,7 @@ def group_chart(found: Sequence[Measured]) -> str:
         lines.append(Series(f"{name} ({share.of})", course, colour=colour, marks=True))
     overall = [(one.iteration, success(one.episodes).rate) for one in found]
     lines.append(Series("all", overall, colour=7, dashed=True))
-    look = wide("Held-out success by group (number of tasks)", limits=(0.0, 1.0), percent=True)
+    look = wide(f"{word[:1].upper()}{word[1:]} success by group (number of episodes)", limits=(0.0, 1.0), percent=True)
     return in_two_sizes(partial(line_chart, lines), look)
 
 
@@ -97,7 +102,7 @@ def _binned_chart(found: Sequence[Measured], number: Number, look: Look) -> str:
     if len(columns) < 2:
         return ""
     series = [
-        Bars(_when(one), [bar_of(success_in(one.episodes, column, number)) for column in columns], colour)
+        Bars(one.when, [bar_of(success_in(one.episodes, column, number)) for column in columns], colour)
         for one, colour in zip(_ends(found), BARS_COLOURS[-len(_ends(found)) :], strict=True)
     ]
     return in_two_sizes(partial(grouped_bars, [column.label for column in columns], series), look)
@@ -108,12 +113,14 @@ def bar_of(share: Share) -> Bar | None:
     return Bar(share.rate, share.interval, f"{share.part} of {share.of}") if share.of else None
 
 
-def errors_chart(found: Sequence[Measured]) -> str:
+def errors_chart(found: Sequence[Measured], word: str) -> str:
     """How the episodes of each evaluation failed, as shares of all of them; nothing where there is one evaluation."""
     if len(found) < 2:
         return ""
-    layers = {label: [error_shares(one.episodes)[label].rate for one in found] for label in error_shares([])}
-    look = wide("How held-out episodes fail (share of all)", percent=True)
+    names = error_names([facts for one in found for facts in one.episodes])
+    shares = [error_shares(one.episodes, names) for one in found]
+    layers = {name: [held[name].rate for held in shares] for name in names}
+    look = wide(f"How {word} episodes fail (share of all)", percent=True)
     return in_two_sizes(partial(stacked_bars, [one.iteration for one in found], layers), look)
 
 
@@ -122,10 +129,6 @@ def errors_chart(found: Sequence[Measured]) -> str:
 
 def _ends(found: Sequence[Measured]) -> list[Measured]:
     return [found[0], found[-1]] if len(found) > 1 else [found[0]]
-
-
-def _when(one: Measured) -> str:
-    return "at the start" if one.iteration == 0 else f"after iteration {one.iteration:g}"
 
 
 def parts_table(found: Sequence[Measured]) -> str:
@@ -140,7 +143,7 @@ def parts_table(found: Sequence[Measured]) -> str:
         for column in columns if len(columns) > 1 else ():
             label = f"{title} {column.label}"
             rows.append(_row(label, [success_in(one.episodes, column, number) for one in ends]))
-    head = ["tasks", "number", *map(_when, ends), *(["points"] if len(ends) > 1 else [])]
+    head = ["tasks", "episodes", *(one.when for one in ends), *(["points"] if len(ends) > 1 else [])]
     return table(head, rows) if len(rows) > 1 else ""
 
 
@@ -157,8 +160,9 @@ def errors_table(found: Sequence[Measured]) -> str:
     ends = _ends(found)
     if all(facts.error is None for one in ends for facts in one.episodes):
         return ""
-    held = [error_shares(one.episodes) for one in ends]
-    rows = [[label, *(share_cell(one[label]) for one in held)] for label in held[0]]
+    names = error_names([facts for one in ends for facts in one.episodes])
+    held = [error_shares(one.episodes, names) for one in ends]
+    rows = [[safe(name, 80), *(share_cell(one[name]) for one in held)] for name in names]
     if len(ends) == 2:
-        rows = [[*row, change_cell(held[0][label], held[1][label])] for row, label in zip(rows, held[0], strict=True)]
-    return table(["type of error", *map(_when, ends), *(["points"] if len(ends) > 1 else [])], rows)
+        rows = [[*row, change_cell(held[0][name], held[1][name])] for row, name in zip(rows, names, strict=True)]
+    return table(["type of error", *(one.when for one in ends), *(["points"] if len(ends) > 1 else [])], rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +51,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1,
     )
     rows_of = f"<thead><tr>{names}</tr></thead><tbody>\n{body}\n</tbody>"
     return f'<div class="card wide"><table class="{kind}">{rows_of}</table></div>'
+
+
+def facts_table(facts: Mapping[str, str]) -> str:
+    """Names and what they stand for, side by side; what is not known has no row."""
+    return table([], [[safe(name), safe(text, 400)] for name, text in facts.items() if text], texts=2, kind="wrapped")
 
 
 def _figure(figure: bool) -> str:

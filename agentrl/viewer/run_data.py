@@ -76,9 +76,9 @@ def read_run(folder: str | os.PathLike[str]) -> RunData:
             damaged += 1
     return RunData(
         place,
-        _config(place / "config.json"),
+        read_config(place / "config.json"),
         _newest(lines, "train", ()),
-        _newest(lines, "eval", ("split", "greedy", "env_id")),
+        _newest(lines, "eval", ("split", "greedy", "env_id", "env_kwargs")),
         _newest(lines, "warning", ("warning",)),
         damaged,
     )
@@ -92,7 +92,8 @@ def _newest(lines: Iterable[Line], kind: str, keys: Sequence[str]) -> list[Line]
     return sorted(chosen.values(), key=lambda line: line["iteration"])
 
 
-def _config(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
+    """The configuration of a run without its secrets; empty where it cannot be read."""
     try:
         config = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -146,6 +147,14 @@ def names(lines: Iterable[Line], group: str) -> list[str]:
     """Every name under a group such as "reward_terms", in order of appearance."""
     groups = (line.get(group) for line in lines)
     return list(dict.fromkeys(str(name) for held in groups if isinstance(held, Mapping) for name in held))
+
+
+def when(line: Line) -> str:
+    """At what time of a run something was measured; what another run measured before it says so."""
+    source = line.get("from")
+    if isinstance(source, Mapping) and figure(source, "iteration") is not None:
+        return f"after iteration {source['iteration']:g} of {source.get('run')}"
+    return "at the start" if line["iteration"] == 0 else f"after iteration {line['iteration']:g}"
 
 
 def series(lines: Sequence[Line], label: str, path: Sequence[str], colour: int = 0, **changes: Any) -> Series:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.html import details, number, page, percent, safe, section, write_page
+from agentrl.rollout.error_types import from_columns
+from agentrl.rollout.evaluate import split_word
 from agentrl.viewer.canvas import Look, chart_style
 from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
 from agentrl.viewer.curriculum import curriculum_section
@@ -21,8 +23,21 @@ from agentrl.viewer.episode_strip import sample_sections
 from agentrl.viewer.eval_report import short_name
 from agentrl.viewer.findings import CRITIC, IN_THE_CHART, ceiling_chart, findings
 from agentrl.viewer.held_out import held_out_section
-from agentrl.viewer.layout import charts, in_two_sizes, small, wide
-from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
+from agentrl.viewer.layout import charts, facts_table, in_two_sizes, small, wide
+from agentrl.viewer.run_data import (
+    Line,
+    RunData,
+    band,
+    eval_groups,
+    figure,
+    interval,
+    names,
+    points,
+    read_run,
+    series,
+    when,
+)
+from agentrl.viewer.setting import environment_words, mode_words, of_line, options_of
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
 # In words, in the order in which they are shown; docs/run-folder.md explains each.
@@ -103,6 +118,7 @@ def build(run: RunData, *, play_again: bool = False) -> str:
         alarms(run),
         findings(run),
         heads(run),
+        section("What was trained and measured", facts) if (facts := facts_table(run_facts(run))) else "",
         _charts("Success and reward", reward_charts(run), across=success_chart(run)),
         held_out_section(run),
         curriculum_section(run),
@@ -146,10 +162,34 @@ def intro_of(run: RunData) -> str:
     spent = sum(figure(line, "seconds", "total") or 0.0 for line in run.train)
     episodes = max((figure(line, "episodes_total") or 0.0 for line in run.train), default=0.0)
     played = f", {episodes:,.0f} episodes" if episodes else ""
-    return (
-        f"{count(len(run.train), 'iteration')}{played}, {duration(spent)}. Bands and ranges are 95 % intervals; "
-        "held-out levels are never trained on."
-    )
+    measuring = sum(figure(line, "seconds_total") or 0.0 for line in run.evals)
+    further = f" of training and {duration(measuring)} of evaluation" if measuring else ""
+    told = f"{count(len(run.train), 'iteration')}{played}, {duration(spent)}{further}. "
+    told += "Bands and ranges are 95 % intervals, plays of one task taken together"
+    splits = {str(line.get("split")) for line in run.evals}
+    if splits and all(split_word(split) == "held-out" for split in splits):
+        return f"{told}; held-out tasks are never trained on."
+    return f"{told}; evaluations play tasks of the training split." if "train" in splits else f"{told}."
+
+
+def run_facts(run: RunData) -> dict[str, str]:
+    """What was trained, from what, on what; and what was measured, how."""
+    options, measured = options_of(run.config), []
+    for lines in eval_groups(run.evals).values():
+        line = lines[-1]
+        episodes, rows = figure(line, "episodes"), from_columns(line.get("by_task"))
+        tasks = len({one.task for one in rows if one and one.task})
+        on = f", {count(tasks, 'task')}" if tasks else ""
+        measured.append(f"{of_line(line, run.config).title}{on}" + (f", {episodes:,.0f} episodes" if episodes else ""))
+    made_with = options.get("env_kwargs")
+    trained = mode_words(False, options.get("temperature")) if points(run.train, "reward_mean") else ""
+    return {
+        "algorithm": find_setting(run.config, "algorithm") or "",
+        "model": find_setting(run.config, "model") or "",
+        "environment": ", ".join(environment_words(env_id, made_with) for env_id in env_ids(run)),
+        "trained on": f"train split, {trained}" if trained else "",
+        "evaluated on": "; ".join(dict.fromkeys(measured)),
+    }
 
 
 def count(number: int, thing: str) -> str:
@@ -189,17 +229,21 @@ def in_words(name: str) -> str:
 
 def heads(run: RunData) -> str:
     """The few numbers one looks for first."""
-    found = [head(f"held-out success, {name}", lines) for name, lines in eval_groups(run.evals).items()]
+    found = [
+        head(f"{split_word(lines[-1].get('split'))} success, {name}", lines)
+        for name, lines in eval_groups(run.evals).items()
+    ]
     if not run.evals:
         found = [head("training success", [line for line in run.train if figure(line, "success") is not None])]
     rewards = points(run.train, "reward_mean")
     if rewards:
         start, end = (number(round(value, 2) + 0.0) for _, value in (rewards[0], rewards[-1]))
-        found.append(_head("training reward", start, end, "first and last iteration"))
+        found.append(_head("training reward", start, end, f"iterations {rewards[0][0]:g} and {rewards[-1][0]:g}"))
     losses = points(run.train, "loss", "nll")
     if losses:
         start = f"{losses[0][1]:.3f}" if len(losses) > 1 else None
-        found.append(_head(LOSSES["nll"], start, f"{losses[-1][1]:.3f}", "first and last iteration"))
+        at = f"iterations {losses[0][0]:g} and {losses[-1][0]:g}"
+        found.append(_head(LOSSES["nll"], start, f"{losses[-1][1]:.3f}", at))
     shown = [one for one in found if one]
     return f'<div class="heads">{"".join(shown)}</div>' if shown else ""
 
@@ -214,10 +258,10 @@ def head(name: str, lines: Sequence[Line]) -> str:
         for bounds in (interval(line, "success_ci") for line in (known[0], known[-1]))
     ]
     played = figure(known[-1], "episodes")
-    note = f"{ranges[0]}, then {ranges[1]}" + (f"; {played:,.0f} episodes" if played else "")
+    first, last = (f"{bounds} {when(line)}" for bounds, line in zip(ranges, (known[0], known[-1]), strict=True))
+    note = f"{first}, {last}" + (f"; {played:,.0f} episodes" if played else "")
     if len(known) == 1:
-        at = f"{ranges[0]}, after iteration {known[0]['iteration']:g}"
-        return _head(name, None, percent(figure(known[0], "success")), at)
+        return _head(name, None, percent(figure(known[0], "success")), first)
     return _head(name, percent(figure(known[0], "success")), percent(figure(known[-1], "success")), note)
 
 
@@ -238,12 +282,14 @@ def _charts(title: str, drawn: Sequence[str], many: bool = False, across: str = 
 
 
 def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:
-    """A figure in training, then in each held-out evaluation; intervals as bands."""
+    """A figure in training, then in each kind of evaluation; intervals as bands."""
     found = [Series("training", points(run.train, value), band(run.train, bounds, value), colour=7)]
     for index, (name, lines) in enumerate(eval_groups(run.evals).items()):
         greedy = name.endswith("greedy")
         held = points(lines, value), band(lines, bounds, value)
-        found.append(Series(f"held-out, {name}", *held, colour=index, dashed=greedy, marks=True))
+        found.append(
+            Series(f"{split_word(lines[-1].get('split'))}, {name}", *held, colour=index, dashed=greedy, marks=True)
+        )
     return found
 
 
@@ -256,9 +302,15 @@ def success_chart(run: RunData) -> str:
 def reward_charts(run: RunData) -> list[str]:
     """The reward, and the terms it is made of."""
     rewards = with_held_out(run, "reward_mean", "reward_ci")
+    # A term that nobody earned in an iteration has no entry there: it is 0, wherever rewards are known.
+    known = [line for line in run.train if figure(line, "reward_mean") is not None]
     terms = [
-        series(run.train, name.replace("_", " "), ("reward_terms", name), colour)
-        for colour, name in enumerate(names(run.train, "reward_terms"))
+        Series(
+            name.replace("_", " "),
+            [(line["iteration"], figure(line, "reward_terms", name) or 0.0) for line in known],
+            colour=colour,
+        )
+        for colour, name in enumerate(names(known, "reward_terms"))
     ]
     return [
         in_two_sizes(partial(line_chart, rewards), Look("Reward of an episode", alarms=run.alarms)),
@@ -297,13 +349,20 @@ def optimisation_charts(run: RunData) -> list[str]:
 
 
 def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:
-    """Iterations, and the seconds of each phase in them; what no phase claims is "other"."""
-    timed = [line for line in run.train if figure(line, "seconds", "total") is not None]
-    layers = {label: [figure(line, "seconds", name) or 0.0 for line in timed] for name, label in PHASES.items()}
-    known = [sum(layer[i] for layer in layers.values()) for i in range(len(timed))]
-    totals = [figure(line, "seconds", "total") or 0.0 for line in timed]
+    """Iterations, and the seconds of each phase in them; what no phase claims is "other". Evaluations come after the
+    iteration whose number they have."""
+    timed = {line["iteration"]: line for line in run.train if figure(line, "seconds", "total") is not None}
+    measured: dict[float, float] = {}
+    for at, spent in points(run.evals, "seconds_total"):
+        measured[at] = measured.get(at, 0.0) + spent
+    xs = sorted({*timed, *measured})
+    lines = [timed.get(at, {}) for at in xs]
+    layers = {label: [figure(line, "seconds", name) or 0.0 for line in lines] for name, label in PHASES.items()}
+    known = [sum(layer[i] for layer in layers.values()) for i in range(len(xs))]
+    totals = [figure(line, "seconds", "total") or 0.0 for line in lines]
     layers["other"] = [max(0.0, total - part) for total, part in zip(totals, known, strict=True)]
-    return [line["iteration"] for line in timed], layers
+    layers["evaluation"] = [measured.get(at, 0.0) for at in xs]
+    return xs, layers
 
 
 def total_time_chart(run: RunData) -> str:
@@ -333,8 +392,9 @@ def by_env_table(run: RunData) -> str:
         return ""
     rows = ""
     for env_id in ids:
-        held = [value for line in run.train if (value := figure(line, "by_env", env_id, "success")) is not None]
-        cells = f'<td class="figure">{percent(held[0])}</td><td class="figure">{percent(held[-1])}</td>' if held else ""
+        held = points(run.train, "by_env", env_id, "success")
+        ends = [f"{percent(value)} (iteration {at:g})" for at, value in (held[0], held[-1])] if held else []
+        cells = "".join(f'<td class="figure">{cell}</td>' for cell in ends)
         rows += f"<tr><td>{safe(env_id)}</td>{cells or '<td></td><td></td>'}</tr>"
     header = '<tr><th>environment</th><th class="figure">first</th><th class="figure">last</th></tr>'
     table = f'<div class="card wide"><table><thead>{header}</thead><tbody>{rows}</tbody></table></div>'

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from agentrl.algorithms import ALGORITHMS, arguments_class
@@ -214,20 +217,29 @@ def test_every_packaged_recipe_says_what_it_is_and_makes_valid_arguments(name):
     assert all(run.arguments.eval_every for run in runs)
 
 
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_was_measured(name):
+    """What it reached stands in its comment, or on a page of results."""
+    comment = " ".join(recipe_text(name).partition("summary =")[0].replace("#", " ").split())
+    pages = [path.read_text() for path in (Path(__file__).parents[2] / "docs" / "results").glob("*.md")]
+    assert "not measured" not in comment
+    assert re.search(r"success 0\.\d\d\d", comment) or any(name in page for page in pages)
+
+
 def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_cli, tmp_path, monkeypatch):
     listed = agentrl_cli("recipe", "--json").json["recipes"]
     assert [row["name"] for row in listed] == recipe_names() and len(listed) >= 9
     assert all(name in agentrl_cli("recipe").out for name in recipe_names())
-    assert agentrl_cli("recipe", "show", "mixed-grids").out == recipe_text("mixed-grids")
+    assert agentrl_cli("recipe", "show", "frozenlake-webrl").out == recipe_text("frozenlake-webrl")
     monkeypatch.chdir(tmp_path)
-    assert agentrl_cli("recipe", "copy", "mixed-grids").status == 0
-    assert (tmp_path / "mixed-grids.toml").read_text() == recipe_text("mixed-grids")
-    (tmp_path / "mixed-grids.toml").write_text("mine")
-    again = agentrl_cli("recipe", "copy", "mixed-grids")
+    assert agentrl_cli("recipe", "copy", "frozenlake-webrl").status == 0
+    assert (tmp_path / "frozenlake-webrl.toml").read_text() == recipe_text("frozenlake-webrl")
+    (tmp_path / "frozenlake-webrl.toml").write_text("mine")
+    again = agentrl_cli("recipe", "copy", "frozenlake-webrl")
     assert again.status == 1 and "already exists" in again.err
-    assert (tmp_path / "mixed-grids.toml").read_text() == "mine"
-    other = agentrl_cli("recipe", "copy", "mixed-grids", str(tmp_path / "other.toml"), "--json")
-    assert load_recipe(other.json["file"]).stages == load_recipe("mixed-grids").stages
+    assert (tmp_path / "frozenlake-webrl.toml").read_text() == "mine"
+    other = agentrl_cli("recipe", "copy", "frozenlake-webrl", str(tmp_path / "other.toml"), "--json")
+    assert load_recipe(other.json["file"]).stages == load_recipe("frozenlake-webrl").stages
 
 
 @pytest.mark.parametrize(
@@ -235,9 +247,9 @@ def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_c
     [
         (("cpy",), 'Did you mean "copy"?'),
         (("show",), "needs the NAME"),
-        (("show", "mixed"), 'Did you mean "mixed-grids"?'),
+        (("show", "frozenlake-web"), 'Did you mean "frozenlake-webrl"?'),
         (("show", "../__init__"), "unknown recipe"),
-        (("copy", "mixed-grids", "nowhere/x.toml"), "cannot write the recipe"),
+        (("copy", "frozenlake-webrl", "nowhere/x.toml"), "cannot write the recipe"),
     ],
 )
 def test_recipe_verbs_that_make_no_sense_are_one_line(agentrl_cli, words, said):

@@ -329,3 +329,11 @@ def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
         "eval: 10/12, 10.0 s, about 2 s left",
         "eval: 12/12, 12.0 s",
     ]
+
+
+def test_the_list_says_whose_world_each_environment_is(agentrl_cli):
+    """Meta-World's own package and LIBERO's task files are not embedded worlds of agentrl's."""
+    backends = {row["id"]: row["backend"] for row in agentrl_cli("list", "--json").json}
+    ids = {name: {where for env_id, where in backends.items() if name in env_id} for name in ("MetaWorld", "LIBERO")}
+    assert ids == {"MetaWorld": {"package metaworld"}, "LIBERO": {"LIBERO's task files"}}
+    assert backends["agentrl/FrozenLake-Text-v0"] == "embedded"

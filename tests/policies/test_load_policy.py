@@ -35,7 +35,7 @@ def test_every_kind_of_the_table_can_be_loaded(name, control_folder):
     spec = f"control:{control_folder}" if name == "control" else ARGUMENTS.get(name, name)
     policy = load_policy(spec, seed=3, **OPTIONS.get(name, {}))
     assert isinstance(policy, Policy)
-    assert policy.name == name
+    assert policy.name == spec
 
 
 @pytest.mark.parametrize(

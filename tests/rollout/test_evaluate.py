@@ -10,7 +10,7 @@ import pytest
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.rollout.episode import make, play_episode
-from agentrl.rollout.evaluate import EpisodeScore, effort, evaluate, margin
+from agentrl.rollout.evaluate import EpisodeScore, effort, evaluate, margin, summarise
 from agentrl.rollout.prompts import read_observation, user_message
 from agentrl.rollout.statistics import mean_interval, wilson_interval
 
@@ -52,6 +52,14 @@ def test_reply_tokens_are_counted_by_the_episode():
     assert found["response_tokens"] == 6.0
     assert found["response_tokens_margin"] == pytest.approx(margin([3.0, 5.0, 10.0]))
     assert found["turns_margin"] == 0.0
+
+
+def test_plays_of_one_task_are_taken_together():
+    """Groups of eight, as an iteration plays them: six tasks, and not forty-eight."""
+    scores = [EpisodeScore(n < 24, float(n < 24), {}, 1, 1, 1, [], False, task=str(n // 8)) for n in range(48)]
+    found = summarise(scores)
+    assert found["success_ci"] == pytest.approx(wilson_interval(3, 6))
+    assert found["reward_ci"][1] - found["reward_ci"][0] > 1.0
 
 
 def test_an_episode_whose_machinery_failed_is_counted_and_never_scored(toy, script, toy_class):

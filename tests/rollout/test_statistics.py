@@ -7,8 +7,10 @@ import math
 import pytest
 
 from agentrl.rollout.statistics import (
+    effective_size,
     mean,
     mean_interval,
+    share_interval,
     student_cdf,
     student_quantile,
     wilson_interval,
@@ -76,6 +78,25 @@ def test_the_series_and_the_exact_quantile_meet_where_one_takes_over():
 def test_quantiles_that_do_not_exist_are_refused(probability, freedom):
     with pytest.raises(ValueError, match="no quantile"):
         student_quantile(probability, freedom)
+
+
+def test_plays_of_one_task_count_together():
+    """Kish's design effect by hand: alike within a task, they are worth as many as there are tasks."""
+    tasks = [str(place // 4) for place in range(20)]
+    alike = [place < 8 for place in range(20)]
+    assert effective_size(alike, tasks) == pytest.approx(5) and share_interval(alike, tasks) == pytest.approx(
+        wilson_interval(2, 5)
+    )
+    assert effective_size([True] * 20, tasks) == 5 and share_interval([True] * 20, tasks)[1] == 1.0
+    mixed = [place % 2 == 0 for place in range(20)]  # half of the plays of each task: they say as much as any
+    assert effective_size(mixed, tasks) == 20
+    alone = [None] * 20
+    assert share_interval(alike, alone) == wilson_interval(8, 20) == share_interval(alike, [*map(str, range(20))])
+    assert effective_size(alike, ["one"] * 20) == 20 and share_interval([], []) is None
+    values = [float(place // 4) for place in range(20)]
+    low, high = mean_interval(values, tasks=tasks)
+    assert high - low > 2 * (mean_interval(values)[1] - mean_interval(values)[0])
+    assert mean_interval(values, tasks=alone) == mean_interval(values)
 
 
 def test_mean_interval_by_hand():

@@ -42,10 +42,30 @@ def test_every_episode_is_reached_from_the_overview(tmp_path, episodes, suffix):
         page = (found.overview.parent / file).read_text()
         assert anchor == f"episode-{number}" and f'id="{anchor}"' in page
     said = Tags(found.overview.read_text()).text
+    for name in ("environmentagentrl/FrozenLake-Text-v0", "splittrain", "modeno language model", "policyhf:tiny-text"):
+        assert name in said, name
     solved = sum(episode.success for episode in episodes)
     assert f"{100 * solved / 7:.1f} % solved" in said
     page = Tags((found.overview.parent / "page_1.html").read_text()).text
     assert "Turn 1" in page and "<think>" in page and "What the agent is told" in page
+
+
+def test_plays_of_one_task_are_taken_together(tmp_path, episodes):
+    """Ten plays of each of two tasks, one always solved and one never, are as sure as two plays."""
+    won, lost = (next(one for one in episodes if one.success is done) for done in (True, False))
+    pages = write_episode_pages(file_of(tmp_path / "a.jsonl", [won, lost] * 10))
+    assert "20 episodes of 2 tasks; 50.0 % solved (95 % interval 9.5 % to 90.5 %" in pages.overview.read_text()
+
+
+def test_the_pages_of_a_run_name_its_model_and_algorithm(tmp_path, episodes):
+    (tmp_path / "config.json").write_text('{"algorithm": "grpo", "arguments": {"model": "tiny-text"}}')
+    for one in episodes:
+        for step in one.steps:
+            step.sampling = {"greedy": False, "temperature": 0.7}
+    pages = write_episode_pages(file_of(tmp_path / "trajectories" / "a.jsonl", episodes))
+    for path in (pages.overview, pages.overview.parent / "page_1.html"):
+        said = Tags(path.read_text()).text
+        assert "modesampled at temperature 0.7" in said and "modeltiny-text" in said and "algorithmgrpo" in said
 
 
 def test_pages_are_leafed_through_in_order(tmp_path, episodes):

@@ -51,7 +51,7 @@ def test_the_whole_page_has_no_reference_to_the_outside():
 
 def test_the_table_shows_figures_with_their_intervals():
     text = Tags(results_table([evaluation()])).text
-    assert "80.0 %" in text and "49.0 % to 94.3 %" in text
+    assert "test" in text and "80.0 %" in text and "49.0 % to 94.3 %" in text
     assert "\u22120.25" in text and "\u22120.50 to 0.00" in text
 
 

@@ -75,6 +75,19 @@ def test_reinforcement_learning_that_only_sharpens_sampling_is_named(tmp_path, s
         assert "only sharpened sampling" in found[0][0] and "20.0 % to 60.0 %" in found[0][1]
 
 
+def test_a_start_that_was_not_measured_is_not_judged(tmp_path):
+    """Greedy success may have risen before the first evaluation: 22.7 % at the end of imitation, 66.7 % here."""
+    held = evals_of((0.5, 0.71), (0.66, 0.67))
+    late = [{**line, "iteration": line["iteration"] or 30} for line in held]
+    assert sharpening_findings(run_of(tmp_path, evals=held)) and not sharpening_findings(run_of(tmp_path, evals=late))
+    source = {"from": {"run": "imitation", "iteration": 10}}
+    before = [eval_line(0, s, greedy=g, **source) for s, g in ((0.3, False), (0.227, True))]
+    assert not sharpening_findings(run_of(tmp_path, evals=[*before, *late]))
+    same = [eval_line(0, s, greedy=g, **source) for s, g in ((0.3, False), (0.66, True))]
+    (found,) = sharpening_findings(run_of(tmp_path, evals=[*same, *late]))
+    assert found[1].endswith("Measured after iteration 10 of imitation and after iteration 40.")
+
+
 def test_few_episodes_imitation_and_single_evaluations_are_not_judged(tmp_path):
     held = evals_of((0.2, 0.6), (0.6, 0.62))
     assert not sharpening_findings(run_of(tmp_path, evals=evals_of((0.4, 0.6), (0.6, 0.6), episodes=10)))

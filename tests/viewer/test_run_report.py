@@ -12,6 +12,7 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.episode import record_episode
+from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.trainers.run.monitor import KNOWN
 from agentrl.viewer import episode_strip
@@ -69,7 +70,65 @@ def test_head_numbers_go_from_the_first_to_the_last_evaluation(tmp_path):
     lines = [eval_line(i, s, greedy=g) for i, s in ((0, 0.1), (5, 0.9), (9, 0.8)) for g in (False, True)]
     text = text_of(write_run(tmp_path, lines))
     assert text.count("10.0 % \u2192 80.0 %") == 2
-    assert "7.7 % to 12.9 %, then 76.3 % to 83.3 %" in text
+    assert "7.7 % to 12.9 % at the start, 76.3 % to 83.3 % after iteration 9; 500 episodes" in text
+
+
+def test_what_an_earlier_run_measured_of_the_model_is_the_start_and_says_so(tmp_path):
+    measured = {"run": "imitation", "iteration": 10}
+    lines = [eval_line(0, 0.2, greedy=True, **{"from": measured}), eval_line(30, 0.6, greedy=True)]
+    text = text_of(write_run(tmp_path, lines))
+    assert "20.0 % \u2192 60.0 %" in text and "after iteration 10 of imitation, " in text
+    assert "held-out success, greedy" in text and "after iteration 30; 500 episodes" in text
+
+
+def test_tasks_of_the_training_split_are_not_called_held_out(tmp_path):
+    held = to_columns([EpisodeFacts(place < 3, 2, "ab"[place % 2], task=str(place)) for place in range(6)])
+    lines = [eval_line(i, 0.5, greedy=True, split="train", by_task=held) for i in (0, 5)]
+    text = text_of(write_run(tmp_path, [*lines, train_line(5, 5, random.Random(0))]))
+    assert "held-out" not in text.lower() and "never trained on" not in text
+    for said in (
+        "training-split success, greedy",
+        "Which training-split tasks succeed",
+        "train split, greedy, 6 tasks",
+    ):
+        assert said in text, said
+
+
+def test_a_term_that_nobody_earned_is_drawn_at_zero(tmp_path):
+    rng, lines = random.Random(0), []
+    for iteration in range(1, 6):
+        terms = {"step": -0.3, **({"goal": 1.0} if iteration in (1, 5) else {})}
+        lines.append(train_line(iteration, 5, rng, reward_terms=terms))
+    html = write_run_report(write_run(tmp_path, lines)).read_text()
+    chart = html.split('aria-label="Reward terms, mean of an episode"')[1].split("</svg>")[0]
+    line = re.findall(r'class="[^"]*c1" d="M([^"]*)"', chart)[-1]
+    heights = [float(point.split()[1]) for point in line.split("L")]
+    assert len(heights) == 5 and heights[0] == heights[4] and len({*heights[1:4]}) == 1 and heights[1] > heights[0]
+
+
+def test_times_count_evaluations(tmp_path):
+    lines = [eval_line(i, 0.5, greedy=g) for i in (0, 2) for g in (False, True)]
+    lines += [train_line(i, 2, random.Random(0)) for i in (1, 2)]
+    text = text_of(write_run(tmp_path, lines))
+    assert "of training and 16 s of evaluation" in text and "evaluation 16 s" in text
+    inherited = eval_line(0, 0.5, greedy=True, **{"from": {"run": "sft", "iteration": 3}})
+    del inherited["seconds_total"]
+    assert "of evaluation" not in text_of(write_run(tmp_path / "b", [inherited, *lines[4:]]))
+
+
+def test_a_page_names_all_it_is_about(tmp_path):
+    config = {"algorithm": "grpo", "environments": [LAKE]}
+    config["arguments"] = {"model": "tiny-text", "temperature": 0.7, "env_kwargs": {"max_turns": 5}}
+    text = text_of(write_run(tmp_path, rl_lines(2, every=1), config))
+    for said in (
+        "algorithmgrpo",
+        "modeltiny-text",
+        f"environment{LAKE} (max_turns=5)",
+        "trained ontrain split, sampled at temperature 0.7",
+        "test split, sampled at temperature 0.7, 500 episodes",
+        "test split, greedy, 500 episodes",
+    ):
+        assert said in text, said
 
 
 def test_text_episodes_are_drawn_and_nothing_comes_from_elsewhere(whole):
@@ -267,7 +326,7 @@ def test_a_mix_has_a_table_of_its_environments(tmp_path):
     rng = random.Random(0)
     lines = [train_line(i, 2, rng, by_env={"a": {"success": 0.1 * i}, "b": {"episodes": 3}}) for i in (1, 2)]
     text = text_of(write_run(tmp_path, lines))
-    assert "Training success by environment" in text and "10.0 %20.0 %" in text
+    assert "Training success by environment" in text and "10.0 % (iteration 1)20.0 % (iteration 2)" in text
 
 
 @pytest.mark.parametrize("make", [lambda p: p / "none", lambda p: p])

@@ -1,22 +1,20 @@
-"""Success by site, steps and complexity, types of error, phases and comparisons: the figures of the pages."""
+"""Success by site, steps and complexity, types of error and phases: the figures of the pages."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 
 import pytest
 
-from agentrl.core.errors import ConfigError
 from agentrl.rollout.error_types import EpisodeFacts, to_columns
-from agentrl.viewer.comparison import paired, read_conditions, sign_test, write_comparison
 from agentrl.viewer.curriculum import Attempt, examples, phase_attempts
 from agentrl.viewer.run_data import read_run
 from agentrl.viewer.run_report import write_run_report
 from agentrl.viewer.task_groups import (
     Bin,
     bins,
+    error_names,
     error_shares,
     measured,
     success_by_group,
@@ -41,17 +39,18 @@ def test_shares_are_those_of_the_episodes():
     held = [EpisodeFacts(True, 2, "map", 1, 3), EpisodeFacts(False, 9, "map", 2, 8, "stuck"), EpisodeFacts(True, 1)]
     assert {name: (share.part, share.of) for name, share in success_by_group(held).items()} == {"map": (1, 2)}
     assert success_in(held, Bin(1, 4), lambda one: one.steps).part == 1
-    errors = error_shares(held)
+    errors = error_shares(held, error_names(held))
     assert (errors["stuck midway"].part, errors["stuck midway"].of) == (1, 3) and sum(
         e.part for e in errors.values()
     ) == 1
 
 
 def test_without_an_oracle_the_shortest_solution_anyone_found_counts():
-    slow, quick, never = EpisodeFacts(True, 9), EpisodeFacts(True, 4), EpisodeFacts(False, 2)
-    (first, second), estimated = with_steps([[slow, never, None], [quick, never, never]])
+    slow, quick = (EpisodeFacts(True, turns, task="a") for turns in (9, 4))
+    never = EpisodeFacts(False, 2, task="b")
+    (first, second), estimated = with_steps([[slow, never, None], [never, quick, never]])
     assert estimated and [one and one.steps for one in first] == [4, None, None]
-    assert [one and one.steps for one in second] == [4, None, None]
+    assert [one and one.steps for one in second] == [None, 4, None]
     known = EpisodeFacts(True, 9, steps=7)
     assert with_steps([[known], [quick]]) == ([[known], [quick]], False)
 
@@ -62,8 +61,8 @@ def test_evaluations_of_several_environments_count_together(tmp_path):
         for greedy in (False, True)
         for name, facts in (("A", EpisodeFacts(greedy, 1, "4x4")), ("B", EpisodeFacts(greedy, 1, "4x4")))
     ]
-    how, found = measured(read_run(write_run(tmp_path, lines)))
-    assert how == "greedy" and len(found) == 1
+    setting, found = measured(read_run(write_run(tmp_path, lines)))
+    assert setting and setting.mode == "greedy" and len(found) == 1
     assert {one.group for one in found[0].episodes} == {"A 4x4", "B 4x4"} and all(o.success for o in found[0].episodes)
 
 
@@ -111,7 +110,13 @@ def test_runs_from_before_have_neither_section(tmp_path):
 )
 def test_hostile_figures_can_at_worst_look_odd(tmp_path, by_task):
     phase = {"tasks": {"proposed": math.inf, "kept": "many"}, "labels": [], "replay": None, "buffer": {"actions": -1}}
-    lines = [eval_line(n, 0.5, greedy=True, by_task=by_task) for n in (0, 1)]
+    odd = {
+        "split": [HOSTILE],
+        "env_kwargs": [HOSTILE],
+        "temperature": 10**400,
+        "from": {"run": HOSTILE, "iteration": 1},
+    }
+    lines = [eval_line(n, 0.5, greedy=n == 0, by_task=by_task, **odd) for n in (0, 1)]
     lines.append({"iteration": 1, "kind": "train", "phase": phase, "success": 0.5})
     folder = write_run(tmp_path, lines)
     (folder / "replay").mkdir()
@@ -136,53 +141,30 @@ def test_examples_take_every_kind_in_turn():
     assert [one.instruction for one in examples(held, 4)] == ["1", "3", "4", "2"]
 
 
-# ---------------------------------------------------------------------- comparisons
+def test_an_environment_names_its_ends():
+    held = [EpisodeFacts(False, 2, error="wrong_end", ending="fell into a hole")] * 3 + [EpisodeFacts(True, 1)]
+    held += [
+        EpisodeFacts(False, 2, error="wrong_end"),
+        EpisodeFacts(False, 2, error="stuck", ending="fell into a hole"),
+    ]
+    names = error_names(held)
+    assert names[2:5] == ["failed to recover", "fell into a hole", "stopped at the wrong place"]
+    shares = {name: share.part for name, share in error_shares(held, names).items()}
+    assert shares == dict.fromkeys(names, 0) | {names[3]: 3, names[4]: 1, "stuck midway": 1}
+    many = [EpisodeFacts(False, 2, error="wrong_end", ending=f"end {number}") for number in range(50)]
+    assert (
+        len(error_names(many)) == 9 and error_shares(many, error_names(many))["stopped at the wrong place"].part == 46
+    )
 
 
-def test_runs_of_one_name_count_together_and_pairs_are_of_the_same_tasks(tmp_path):
-    runs = [write_run(tmp_path / f"run{n}", phase_lines(2, lift=lift)) for n, lift in enumerate((0.0, 0.05, 0.6, 0.6))]
-    sources = list(zip(("SFT", "SFT", "WebRL", "WebRL"), runs, strict=True))
-    first, second = read_conditions(sources)
-    assert len(first.runs) == 2 and len(first.episodes) == 320
-    counts = paired(first, second)
-    assert counts is not None and counts[2] == 320 and counts[1] > counts[0]
-    text = write_comparison(sources, tmp_path / "page.html").read_text()
-    for said in (
-        "Comparison of SFT, WebRL",
-        "shopping_admin",
-        "Success by complexity",
-        "Failed episodes by type",
-        "below",
-    ):
-        assert said in text, said
-    assert len(re.findall("<tr><td>WebRL", text)) == 2
-
-
-def test_files_of_trajectories_are_compared_too(tmp_path):
-    one = write_run(tmp_path / "a", rl_lines(2), good=played(0.9, 0, count=8), bad=played(0.1, 1, count=8))
-    files = [(name, one / "trajectories" / f"{name}.jsonl") for name in ("good", "bad")]
-    good, bad = read_conditions(files)
-    assert sum(facts.success for facts in good.episodes) > sum(facts.success for facts in bad.episodes)
-    assert "required steps" in write_comparison(files, tmp_path / "page.html").read_text()
-
-
-def test_other_tasks_are_not_paired(tmp_path):
-    short = [eval_line(0, 1.0, greedy=True, by_task=to_columns([EpisodeFacts(True, 1, "4x4")]))]
-    sources = [("a", write_run(tmp_path / "a", phase_lines(1))), ("b", write_run(tmp_path / "b", short))]
-    assert paired(*read_conditions(sources)) is None
-    assert "Task by task" not in write_comparison(sources, tmp_path / "page.html").read_text()
-
-
-def test_what_tells_nothing_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="eval_every"):
-        read_conditions([("a", write_run(tmp_path / "a", rl_lines(2)))])
-    with pytest.raises(ConfigError, match="does not exist"):
-        read_conditions([("a", tmp_path / "nothing")])
-
-
-def test_sign_test_equals_the_binomial_by_hand():
-    assert sign_test(0, 0) == 1.0 and sign_test(3, 3) == 1.0
-    assert sign_test(0, 5) == pytest.approx(2 / 32) and sign_test(1, 5) == pytest.approx(2 * 7 / 64)
+def test_a_page_says_fell_into_a_hole(tmp_path):
+    drowned = [one for one in played(0.0, 0, count=20) if one.terminated and not one.success]
+    facts = [EpisodeFacts.of(one) for one in drowned]
+    assert drowned and {one.ending for one in facts} == {"fell into a hole"}
+    held = [EpisodeFacts(False, 2, error="wrong_end", ending=one.ending) for one in facts]
+    lines = [eval_line(0, 0.0, greedy=True, episodes=len(held), by_task=to_columns(held))]
+    text = write_run_report(write_run(tmp_path, lines, iteration_000001=drowned)).read_text()
+    assert "<td>fell into a hole</td>" in text and 'bad">fell into a hole</span>' in text and ">lost<" not in text
 
 
 def test_failed_episodes_say_how_they_failed(tmp_path):

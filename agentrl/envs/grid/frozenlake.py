@@ -172,6 +172,10 @@ class FrozenLakeEnv(GridWorld):
             return None
         return self._best_gamble() if self.slippery else shortest_path(self._codes, self._player)
 
+    def ending(self) -> str | None:
+        """Holes end the walk."""
+        return "fell into a hole" if self._codes.ravel()[self._player] == FELL else None
+
     def actions_needed(self) -> int | None:
         """The length of a shortest path; None on slippery ice, where it is random."""
         return None if self.slippery else super().actions_needed()

@@ -467,6 +467,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
         """How many of the oracle's actions the purchase takes from here."""
         return None if self._over else navigation.actions_needed(self.shop, self._place, self.goal)
 
+    def ending(self) -> str | None:
+        """A purchase ends the visit."""
+        return None if self._purchase is None else "bought something else"
+
     def about_task(self) -> dict[str, Any]:
         """The goal's category, how many attributes, options and prices it asks for, and the oracle's actions."""
         goal = self.goal

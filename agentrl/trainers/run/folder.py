@@ -18,6 +18,7 @@ import agentrl
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular, read_regular, sha256_of
 from agentrl.core.manifest import Damaged, read_object
+from agentrl.rollout.episode import own_arguments
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.run.monitor import Monitor
 
@@ -113,6 +114,30 @@ def check_inputs(config: dict[str, Any], arguments: RunArguments, model: Path) -
         if before.get(name) != now.get(name):
             place = data_files(arguments).get(name) or model / name.removeprefix("model/")
             raise ConfigError(f"{place} has changed since the run began; put the file back, or begin a new run")
+
+
+def evaluations_before(arguments: RunArguments) -> list[dict[str, Any]]:
+    """What another run measured of the checkpoint that this run's model is, as far as this run would measure the same:
+    environment, split, tasks and how replies are chosen. Each line says `from` which run; [] where none is known."""
+    from agentrl.viewer.run_data import read_run
+
+    checkpoint = Path(arguments.model).expanduser().resolve().parent
+    parent = checkpoint.parent.parent
+    if checkpoint.parent.name != CHECKPOINTS or not (parent / METRICS).is_file():
+        return []
+    made_with = {spec.id: own_arguments({"id": spec.id, "kwargs": spec.kwargs}) for spec in arguments.specs()}
+    found = []
+    for line in read_run(parent).evals:
+        env_id, mode = line.get("env_id"), "greedy" if line.get("greedy") else "sampled"
+        wanted = {"split": arguments.eval_split, "episodes": arguments.eval_episodes}
+        wanted |= {"temperature": None if mode == "greedy" else arguments.temperature}
+        wanted |= {"env_kwargs": made_with.get(str(env_id))}
+        same = all(line.get(name, value) == value for name, value in wanted.items())  # older lines tell less
+        at = line["iteration"]
+        if f"step_{at}" == checkpoint.name and env_id in made_with and same and mode in arguments.eval_modes:
+            own = {name: value for name, value in line.items() if name not in ("iteration", "kind", "seconds_total")}
+            found.append(own | {"from": {"run": parent.name, "iteration": at}})
+    return found
 
 
 def versions() -> dict[str, str]:

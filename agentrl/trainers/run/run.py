@@ -31,8 +31,9 @@ from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_s
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start, grouped
+from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import to_columns
-from agentrl.rollout.evaluate import evaluate
+from agentrl.rollout.evaluate import evaluate, split_word
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
@@ -46,6 +47,7 @@ from agentrl.trainers.run.folder import (
     check_inputs,
     check_same_run,
     cut_metrics,
+    evaluations_before,
     input_hashes,
     measured,
     read_config,
@@ -205,6 +207,9 @@ class Run:
         if not self._resumed:
             if self.arguments.eval_at_start:
                 self.evaluate_when_due()
+            elif self.arguments.eval_every and prompting_changes(self.arguments) == []:
+                for line in evaluations_before(self.arguments):
+                    self.log("eval", line)
             self.checkpoint()
         stop, first = self._asked(), self.iteration + 1
         while self.iteration < total and stop is None:
@@ -407,7 +412,7 @@ class Run:
         self.report(summary_line(self.iteration + 1, self.arguments.iterations, metrics))
 
     def evaluate_when_due(self) -> None:
-        """Held-out success, on the same tasks each time."""
+        """Success on tasks of the evaluation split, the same ones each time."""
         arguments = self.arguments
         last = self.iteration == arguments.iterations
         if not arguments.eval_every or not (last or self.iteration % arguments.eval_every == 0):
@@ -419,8 +424,9 @@ class Run:
     def evaluate(self, spec: Any, *, greedy: bool) -> None:
         """One measurement of one environment."""
         arguments = self.arguments
+        word = split_word(arguments.eval_split)
         self.learner.publish()
-        with Progress(self.report, "held-out episodes", arguments.eval_episodes // self.processes.size) as advance:
+        with Progress(self.report, f"{word} episodes", arguments.eval_episodes // self.processes.size) as advance:
             result = evaluate(
                 spec.id,
                 self.sampler(greedy=greedy, seed=mixed_seed(arguments.seed, self.iteration)),
@@ -437,12 +443,14 @@ class Run:
             )
         metrics = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
         metrics["seconds_total"] = metrics.pop("seconds")
+        played = {"env_id": spec.id, "env_kwargs": own_arguments(result.spec), "greedy": greedy}
+        played["temperature"] = None if greedy else arguments.temperature
         seen = {"outcomes": result.outcomes, "by_task": to_columns(result.tasks)}
-        self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics, **seen})
+        self.log("eval", {**played, **metrics, **seen})
         low, high = result.success_ci or (0.0, 0.0)
         how = "greedy" if greedy else f"sampled at {arguments.temperature:g}"
         self.report(
-            f"[{self.iteration}/{arguments.iterations}] held-out success of {spec.id}, {how}: "
+            f"[{self.iteration}/{arguments.iterations}] {word} success of {spec.id}, {how}: "
             f"{result.success or 0:.3f} [{low:.3f}, {high:.3f}] ({result.episodes} episodes)"
         )
 
