@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from agentrl.core.html import number, percent, safe
+from agentrl import __version__
+from agentrl.core.html import number, page, percent, safe, section, write_page
 from agentrl.rollout.evaluate import Evaluation
 from agentrl.rollout.statistics import Interval
+from agentrl.viewer.canvas import chart_style
+
+# ---------------------------------------------------------------------- the page
+
+
+def write_eval_report(
+    path: Path, evaluations: Sequence[Evaluation], about: str, episodes: Mapping[tuple[str, str], str]
+) -> Path:
+    """A page about evaluations that were played alike, as `about` says in words; `episodes` are the addresses of pages
+    about single episodes, by id and policy."""
+    links = "".join(
+        f'<li><a href="{safe(episodes[result.id, result.policy])}">{safe(short_name(result.id))}, '
+        f"{safe(result.policy)}</a></li>"
+        for result in evaluations
+        if (result.id, result.policy) in episodes
+    )
+    sections = [
+        section("Success", bar_figure(evaluations)),
+        section("Figures", results_table(evaluations)),
+        section("The first episodes, turn by turn", f"<ul>{links}</ul>") if links else "",
+    ]
+    names = dict.fromkeys(short_name(result.id) for result in evaluations)
+    title = f"Evaluation: {', '.join(names)}" if len(names) < 4 else f"Evaluation in {len(names)} environments"
+    intro = f"{about} Success has Wilson's 95 % intervals, reward Student's t."
+    html = page(title, intro, [part for part in sections if part], f"agentrl {__version__}.", style=chart_style())
+    return write_page(path, html)
+
 
 # ---------------------------------------------------------------------- the table
 
