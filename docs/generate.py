@@ -383,9 +383,9 @@ def command_line_page() -> str:
     main = _import_or_none("agentrl.cli.main")
     if main is None:
         return "\n".join(parts)
-    parts += ["```console", help_text(main.main, "-h"), "```", ""]
+    parts += ["```none", help_text(main.main, "-h"), "```", ""]
     for verb in main.VERBS:
-        parts += [f"## agentrl {verb}", "", "```console", help_text(main.main, verb, "-h"), "```", ""]
+        parts += [f"## agentrl {verb}", "", "```none", help_text(main.main, verb, "-h"), "```", ""]
     return "\n".join(parts)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -45,7 +45,7 @@ def form(arguments: type[Chosen]) -> type[Chosen]:
         about = {"metavar": metavar(hint, needed), "help_behavior_hint": one_default(text)}
         shown[field.name] = Annotated[hint, tyro.conf.arg(**about, help=text or None)]
     facts = {"__annotations__": shown, "__doc__": arguments.__doc__, "__module__": arguments.__module__}
-    return type(arguments.__name__, (arguments,), facts)
+    return type(arguments.__name__, (arguments,), facts)  # pyright: ignore[reportReturnType]
 
 
 def metavar(hint: Any, needed: bool) -> str | None:
@@ -55,6 +55,8 @@ def metavar(hint: Any, needed: bool) -> str | None:
     if tyro.conf.Positional in about:
         several = f"{named} ..." if get_origin(plain) is tuple and not str(named).endswith("...") else named
         return several if needed else f"[{several}]"
+    if get_origin(plain) is Literal:
+        return "|".join(map(str, get_args(plain)))
     if named is None and get_origin(plain) in (Union, UnionType) and NoneType in get_args(plain):
         return next(one.__name__.upper() for one in get_args(plain) if one is not NoneType)
     return named
@@ -70,25 +72,22 @@ def one_default(text: str) -> Callable[[str], str]:
 
 def json_object(option: str, text: str) -> dict[str, Any]:
     """The JSON object a person typed for an option."""
-    protect_secrets_in(text)
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}': {error}") from error
-    if not isinstance(value, dict):
-        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}', not {scrub(text)!a}")
-    return value
+    return _parsed(option, text, dict, "object such as '{\"size\": 8}'")
 
 
 def json_list(option: str, text: str) -> list[Any]:
     """The JSON list a person typed for an option."""
+    return _parsed(option, text, list, "list")
+
+
+def _parsed(option: str, text: str, kind: type, named: str) -> Any:
     protect_secrets_in(text)
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"{option} takes a JSON list: {error}") from error
-    if not isinstance(value, list):
-        raise ConfigError(f"{option} takes a JSON list, not {scrub(text)!a}")
+        raise ConfigError(f"{option} takes a JSON {named}: {error}") from error
+    if not isinstance(value, kind):
+        raise ConfigError(f"{option} takes a JSON {named}, not {scrub(text)!a}")
     return value
 
 

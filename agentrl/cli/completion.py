@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import tyro
 
@@ -24,7 +23,7 @@ BASH = """# agentrl: Tab offers verbs, ids and options.
 _agentrl() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words={verbs}
+    words='{verbs}'
   else
     case "${{COMP_WORDS[1]}} $previous" in
 {cases}
@@ -49,12 +48,7 @@ class Arguments(Common):
     """Which shell."""
 
 
-@dataclass(frozen=True)
-class Offer:
-    """What may follow a verb: words, and options with the values that are known beforehand."""
-
-    words: tuple[str, ...]
-    options: dict[str, tuple[str, ...]]
+Offer = dict[str, tuple[str, ...]]  # what may follow: options with the values that are known; "" stands for words
 
 
 def run(arguments: Arguments) -> int:
@@ -71,25 +65,20 @@ def offer(verb: str) -> Offer:
     """What a verb takes, as its options say; nothing where its extra is not installed."""
     if verb == "train":  # the options that all algorithms share, without importing one
         names = ("recipe", "resume", "processes", "json", *(name for group in GROUPS.values() for name in group))
-        return Offer(tuple(ALGORITHMS), {f"--{name.replace('_', '-')}": values_of(name, "") for name in names})
+        return {"": tuple(ALGORITHMS)} | {f"--{name.replace('_', '-')}": values_of(name, "") for name in names}
     try:
         module = import_module(f"agentrl.cli.{'site' if verb in SHORT_FORMS else verb.replace('-', '_')}")
     except MissingExtra:
-        return Offer((), {})
+        return {"": ()}
     chosen: Any = module.short_arguments(SHORT_FORMS[verb]) if verb in SHORT_FORMS else module.Arguments
-    words, options = tuple[str, ...](), dict[str, tuple[str, ...]]()
-    for name, hint in (
-        (field.name, get_type_hints(chosen, include_extras=True)[field.name]) for field in fields(chosen)
-    ):
-        plain, *about = get_args(hint) if get_origin(hint) is Annotated else [hint]
-        shown = metavar(hint, needed=True) or "|".join(
-            map(str, get_args(plain) if get_origin(plain) is Literal else ())
-        )
-        if tyro.conf.Positional in about:
-            words += values_of(name, shown)
+    hints, found = get_type_hints(chosen, include_extras=True), {"": tuple[str, ...]()}
+    for name in (field.name for field in fields(chosen)):
+        values = values_of(name, metavar(hints[name], needed=True) or "")
+        if tyro.conf.Positional in getattr(hints[name], "__metadata__", ()):
+            found[""] += values
         else:
-            options[f"--{name.replace('_', '-')}"] = values_of(name, shown)
-    return Offer(words, options)
+            found[f"--{name.replace('_', '-')}"] = values
+    return found
 
 
 def values_of(name: str, shown: str) -> tuple[str, ...]:
@@ -98,9 +87,9 @@ def values_of(name: str, shown: str) -> tuple[str, ...]:
         return tuple(kind if one.argument is None else f"{kind}:" for kind, one in KINDS.items())
     if name == "recipe":
         return tuple(recipe_names())
-    if name == "env" or "ID" in shown.replace(" ...", "").split("|"):
-        return tuple(entry.id for entry in known())
     listed = shown.removesuffix(" ...").split("|")
+    if name == "env" or "ID" in listed:
+        return tuple(entry.id for entry in known())
     return tuple(listed) if len(listed) > 1 and all(word.islower() for word in listed) else ()
 
 
@@ -109,27 +98,22 @@ def values_of(name: str, shown: str) -> tuple[str, ...]:
 
 def bash(offers: dict[str, Offer]) -> str:
     """For bash, and for zsh, which understands it."""
-
-    def cases() -> Iterator[str]:
-        for verb, one in offers.items():
-            for option, values in one.options.items():
-                if values:
-                    yield f"      {shlex.quote(f'{verb} {option}')}) words={shlex.quote(' '.join(values))} ;;"
-            everything = shlex.quote(" ".join((*one.words, *one.options, "--help")))
-            yield f"      {shlex.quote(verb)}\\ *) words={everything} ;;"
-
-    return BASH.format(verbs=shlex.quote(" ".join(offers)), cases="\n".join(cases()))
+    cases = []
+    for verb, one in offers.items():
+        cases += [
+            f"      '{verb} {option}') words='{' '.join(one[option])}' ;;" for option in one if option and one[option]
+        ]
+        cases.append(f"      {verb}\\ *) words='{' '.join((*one[''], *filter(None, one), '--help'))}' ;;")
+    return BASH.format(verbs=" ".join(offers), cases="\n".join(cases))
 
 
 def fish(offers: dict[str, Offer]) -> str:
     """For fish, with what each verb does."""
     lines = ["complete -c agentrl -n __fish_use_subcommand -f"]
     for verb, one in offers.items():
-        here = f"-n '__fish_seen_subcommand_from {verb}'"
         lines.append(f"complete -c agentrl -n __fish_use_subcommand -a {verb} -d {shlex.quote(VERBS[verb])}")
-        if one.words:
-            lines.append(f"complete -c agentrl {here} -a {shlex.quote(' '.join(one.words))}")
-        for option, values in one.options.items():
-            offered = f" -xa {shlex.quote(' '.join(values))}" if values else ""
-            lines.append(f"complete -c agentrl {here} -l {option.removeprefix('--')}{offered}")
+        for option, values in one.items():
+            named = f" -l {option.removeprefix('--')}" if option else ""
+            offered = f" -{'x' if option else ''}a '{' '.join(values)}'" if values else ""
+            lines.append(f"complete -c agentrl -n '__fish_seen_subcommand_from {verb}'{named}{offered}")
     return "\n".join(lines) + "\n"

@@ -33,13 +33,14 @@ from agentrl.policies import check_kind
 from agentrl.registry import is_available, known
 from agentrl.rollout.collect import Timings
 from agentrl.rollout.episode import check_id
-from agentrl.rollout.evaluate import Evaluation, Save, evaluate
+from agentrl.rollout.evaluate import Evaluation, evaluate
 from agentrl.rollout.prompts import with_judge
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.viewer.episode_pages import write_episode_pages
 from agentrl.viewer.eval_report import write_eval_report
 
+PASSED_ON = ("episodes", "seed", "split", "num_envs", "prompt_style", "history", "timeout")
 EPISODES_SHOWN = 20  # of each policy in each environment, on pages of their own
 
 
@@ -69,11 +70,12 @@ class Arguments(PolicyOptions):
 
 def run(arguments: Arguments) -> int:
     """Evaluate and print; fails when a policy finished no episode without a fault."""
-    ids, policies = chosen_ids(arguments.ids), arguments.policy or ("random",)
+    if not arguments.ids:
+        raise ConfigError("ID must be one environment id or more; `agentrl list` shows them")
+    ids, policies = chosen_ids(arguments.ids), tuple(dict.fromkeys(arguments.policy or ("random",)))
     options = model_options(arguments, policies)
-    for names in (ids, policies):
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ConfigError(f"an id or a policy must be named once; got {twice[0]!a} twice")
+    given = {name: getattr(arguments, name) for name in PASSED_ON}
+    given["env_kwargs"] = json_object("--env-kwargs", arguments.env_kwargs)
     wrappers = {pair: chosen_wrappers(arguments, *pair) for pair in product(ids, policies)}
     folder = None if arguments.output is None else EvalFolder(arguments.output, described(arguments, options))
     results: dict[tuple[str, str], Evaluation] = {}
@@ -81,7 +83,8 @@ def run(arguments: Arguments) -> int:
         model: Policy | None = None  # one in memory at a time, read once for all environments
         for env_id in ids:
             load = partial(chosen_policy, arguments, policy, options) if model is None else lambda found=model: found
-            actor, results[env_id, policy] = play(arguments, env_id, policy, load, wrappers[env_id, policy], folder)
+            given["wrappers"] = wrappers[env_id, policy]
+            actor, results[env_id, policy] = play(env_id, policy, load, given, folder)
             model = actor if takes_options(policy) else None  # a scripted policy begins anew, with its seed
             if folder is not None:
                 folder.write([results[pair] for pair in product(ids, policies) if pair in results])
@@ -110,9 +113,7 @@ def chosen_ids(words: Sequence[str]) -> tuple[str, ...]:
         entry = entries.get(env_id)
         if entry is not None and entry.extra and not is_available(entry):
             raise MissingExtra(entry.modules[0], entry.extra)
-    if not found:
-        raise ConfigError("ID must be one or more environment ids; `agentrl list` shows them")
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def chosen_wrappers(arguments: Arguments, env_id: str, policy: str) -> list[dict[str, Any]]:
@@ -128,17 +129,12 @@ def chosen_wrappers(arguments: Arguments, env_id: str, policy: str) -> list[dict
 
 
 def play(
-    arguments: Arguments,
-    env_id: str,
-    policy: str,
-    load: Callable[[], Policy],
-    wrappers: Sequence[dict[str, Any]],
-    folder: EvalFolder | None,
+    env_id: str, policy: str, load: Callable[[], Policy], given: dict[str, Any], folder: EvalFolder | None
 ) -> tuple[Policy, Evaluation]:
     """One policy in one environment, with a line of progress every ten seconds: the policy, and how it did."""
     tally = Timings()
     keeping = contextlib.nullcontext() if folder is None else folder.keeping(env_id, policy)
-    told = progress(f"{env_id} {policy}", arguments.episodes, lambda: f"{tally.turns} turns")
+    told = progress(f"{env_id} {policy}", given["episodes"], lambda: f"{tally.turns} turns")
     with keeping as save, told as advance:
 
         def seen(episode: Trajectory | Fault) -> None:
@@ -147,22 +143,7 @@ def play(
             advance()
 
         actor = load()
-        result = evaluate(
-            env_id,
-            actor,
-            arguments.episodes,
-            arguments.seed,
-            arguments.split,
-            json_object("--env-kwargs", arguments.env_kwargs),
-            wrappers=wrappers,
-            num_envs=arguments.num_envs,
-            prompt_style=arguments.prompt_style,
-            history=arguments.history,
-            timeout=arguments.timeout,
-            on_episode=seen,
-            on_trajectory=save,
-            tally=tally,
-        )
+        result = evaluate(env_id, actor, **given, on_episode=seen, on_trajectory=save, tally=tally)
     return actor, replace(result, policy=policy)  # as it was chosen, not only its kind
 
 
@@ -184,11 +165,10 @@ class EvalFolder:
         """What writes a trajectory of this policy in this environment; afterwards its first episodes have pages."""
         name = re.sub(r"[^\w.-]+", "-", f"{env_id.rpartition('/')[2]}_{policy}")[:100]
         taken = {path.stem for path in self._files.values()}
-        stem = next(one for n in range(1, 1000) if (one := name if n == 1 else f"{name}-{n}") not in taken)
+        stem = f"{name}-{len(taken)}" if name in taken else name
         path = self._files[env_id, policy] = self.folder / "trajectories" / f"{stem}.jsonl"
         with TrajectoryWriter(path) as writer:
-            save: Save = writer.write
-            yield save
+            yield writer.write
         if path.stat().st_size:
             write_episode_pages(path, self.folder / "episodes" / stem, episodes=EPISODES_SHOWN)
 
@@ -196,8 +176,7 @@ class EvalFolder:
         """The page and the figures of all evaluations so far."""
         write_atomically(self.folder / "results.json", json.dumps(as_json(results), indent=1).encode())
         links = {pair: f"episodes/{path.stem}/index.html" for pair, path in self._files.items()}
-        there = {pair: link for pair, link in links.items() if (self.folder / link).exists()}
-        write_eval_report(self.page, results, self.about, there)
+        write_eval_report(self.page, results, self.about, links)
 
 
 def described(arguments: Arguments, options: dict[str, Any]) -> str:
@@ -205,6 +184,8 @@ def described(arguments: Arguments, options: dict[str, Any]) -> str:
     asked = ("env_kwargs", "strategy", "representation", "prompt_style", "history", "wrap", "judge")
     given = {name: getattr(arguments, name) for name in asked}
     given = options | {name: value for name, value in given.items() if value not in (None, "", "{}")}
+    if any(map(takes_options, arguments.policy)) and not given.keys() & {"temperature", "greedy"}:
+        given["temperature"] = 1
     how = ", ".join(f"{name} {value}" for name, value in scrub(given).items())
     played = f"{arguments.episodes} episodes of the split {arguments.split}, seed {arguments.seed}"
     return f"{played}: the same tasks for every policy.{f' Options: {how}.' if how else ''}"
@@ -215,23 +196,19 @@ def described(arguments: Arguments, options: dict[str, Any]) -> str:
 
 def as_json(results: Sequence[Evaluation]) -> dict[str, Any]:
     """What `--json` prints: the figures, or a list of them where there are several."""
-    if len(results) == 1:
-        return results[0].to_json()
-    return {"schema": 1, "results": [result.to_json() for result in results]}
+    found = [result.to_json() for result in results]
+    return found[0] if len(found) == 1 else {"schema": 1, "results": found}
 
 
 def show_all(results: Sequence[Evaluation]) -> None:
     """One line for each policy in each environment."""
     columns = ("environment", "policy", "success", "95 %", "reward", "95 %", "valid", "turns", "faults", "seconds")
-    rows = [
-        (
-            *(result.id, result.policy),
-            *(number(result.success), interval(result.success_ci)),
-            *(number(result.reward_mean), interval(result.reward_ci)),
-            *(number(result.valid_rate), number(result.turns_mean, 1), result.faults, number(result.seconds, 1)),
-        )
-        for result in results
-    ]
+    rows = []
+    for one in results:
+        success, reward = (one.success, one.success_ci), (one.reward_mean, one.reward_ci)
+        figures = [cell for value, bounds in (success, reward) for cell in (number(value), interval(bounds))]
+        effort = (number(one.turns_mean, 1), one.faults, number(one.seconds, 1))
+        rows.append((one.id, one.policy, *figures, number(one.valid_rate), *effort))
     first = results[0]
     print_table(columns, rows, title=f"{first.episodes} episodes of {first.split} each, seed {first.seed}")
 

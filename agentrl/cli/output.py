@@ -63,18 +63,13 @@ def progress(label: str, total: int, note: Callable[[], str] = str) -> Iterator[
             task = bars.add_task(label, total=total)
             yield lambda count=1: bars.update(task, advance=count, description=f"{label} {note()}".rstrip())
         return
-    printer, over = _LinePrinter(label, total, note), threading.Event()
-
-    def tell() -> None:
-        while not over.wait(SECONDS_BETWEEN_LINES):
-            printer.tell()
-
-    teller = threading.Thread(target=tell, daemon=True)
+    printer = _LinePrinter(label, total, note)
+    teller = threading.Thread(target=printer.tell_now_and_then, daemon=True)
     teller.start()
     try:
         yield printer
     finally:
-        over.set()
+        printer.over.set()
         teller.join()
 
 
@@ -83,6 +78,7 @@ class _LinePrinter:
         self._label, self._total, self._note, self._done = label, total, note, 0
         self._started = self._first = time.monotonic()
         self._before = 0  # done when the first was
+        self.over = threading.Event()
 
     def __call__(self, count: int = 1) -> None:
         self._done += count
@@ -91,8 +87,11 @@ class _LinePrinter:
         if self._done == self._total:
             self.tell()
 
+    def tell_now_and_then(self) -> None:
+        while not self.over.wait(SECONDS_BETWEEN_LINES):
+            self.tell()
+
     def tell(self) -> None:
-        """One line."""
         now, note = time.monotonic(), self._note()
         # The first takes as long as everything that is loaded for it: it says nothing about the others.
         later, rest = self._done - self._before, self._total - self._done

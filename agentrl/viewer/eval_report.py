@@ -24,7 +24,7 @@ def write_eval_report(
         f'<li><a href="{safe(episodes[result.id, result.policy])}">{safe(short_name(result.id))}, '
         f"{safe(result.policy)}</a></li>"
         for result in evaluations
-        if (result.id, result.policy) in episodes
+        if (path.parent / episodes[result.id, result.policy]).exists()
     )
     sections = [
         section("Success", bar_figure(evaluations)),
@@ -69,6 +69,7 @@ def _range(bounds: Interval | None, show: Callable[[float], str]) -> str:
 
 # ---------------------------------------------------------------------- the bars
 
+NAME = 30  # characters of a policy: of a long path, the end tells most
 BAR, TEXT, GROUP = 16, 24, 18  # heights of a bar, a line of text, and the air between environments, in its own units
 
 
@@ -103,9 +104,10 @@ def _bars(evaluations: Sequence[Evaluation], layout: _Layout) -> str:
         if previous != result.id:
             y += GROUP if previous is not None else 0
             parts.append(f'<text x="0" y="{y + BAR - 4}">{safe(short_name(result.id))}</text>')
-            y += TEXT if layout.above else 0
+            y += TEXT
+        shown = result.policy if len(result.policy) <= NAME else f"...{result.policy[3 - NAME :]}"
         place = f'x="{layout.start}"' if layout.above else f'x="{layout.start - 12}" text-anchor="end"'
-        parts.append(f'<text class="soft" {place} y="{y + BAR - 4}">{safe(result.policy)}</text>')
+        parts.append(f'<text class="soft" {place} y="{y + BAR - 4}">{safe(shown)}</text>')
         y += TEXT - 4 if layout.above else 0
         parts.append(_bar(result, y, layout))
         previous, y = result.id, y + TEXT

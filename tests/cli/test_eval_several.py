@@ -53,8 +53,8 @@ def test_every_trajectory_is_kept_and_the_page_leads_to_episodes(kept: Path) -> 
         assert said in page
 
 
-def test_ids_may_be_patterns(agentrl_cli) -> None:
-    found = agentrl_cli("eval", "agentrl/FrozenLake-*", "--policy", "oracle", "--episodes", "1", "--json").json
+def test_ids_may_be_patterns_and_are_played_once(agentrl_cli) -> None:
+    found = agentrl_cli("eval", "agentrl/FrozenLake-*", LAKE, "--policy", "oracle", "--episodes", "1", "--json").json
     assert [row["id"][-9:-3] for row in found["results"]] == ["e-Grid", "e-Text", "Visual"]
 
 
@@ -75,8 +75,6 @@ def test_a_model_is_loaded_once_for_all_environments(agentrl_cli, monkeypatch) -
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((LAKE, LAKE), "named once"),
-        ((LAKE, "--policy", "oracle", "--policy", "oracle"), "named once"),
         ((LAKE, "agentrl/FrozenLak-Text-v0"), "FrozenLake-Text"),
         (("agentrl/Nothing-*",), "no environment fits"),
         ((LAKE, "agentrl/FrozenLake-Grid-v0", "--policy", "hf:tiny-text"), "use its Text or Visual kind"),
@@ -128,3 +126,10 @@ def test_record_takes_the_policy_options_of_eval(agentrl_cli, tmp_path: Path) ->
     assert done.status == 0 and len(done.json["files"]) == 1
     refused = agentrl_cli("record", LAKE, "--policy", "oracle", "--temperature", "1")
     assert refused.status == 2 and "the policy must be a model" in refused.err
+
+
+def test_no_key_of_the_command_line_reaches_the_folder(agentrl_cli, tmp_path: Path) -> None:
+    kwargs = '{"max_turns": 2, "api_key": "canary-0815"}'
+    done = agentrl_cli("eval", LAKE, "--episodes", "1", "--env-kwargs", kwargs, "--output", str(tmp_path / "run"))
+    assert done.status == 2 and "canary" not in done.out + done.err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"canary" in path.read_bytes()]
