@@ -78,6 +78,7 @@ class Family:
 
     name: str  # of the folder in `agentrl/envs`, or of the entry point
     envs: tuple[Entry, ...]
+    summary: str = ""  # of one row for all of them, where `agentrl list` would have too many
     # Environments of several players. Gymnasium has no ids for these: the id is the Python name of the function.
     multiplayer: tuple[Entry, ...] = ()
     policies: dict[str, Part] = field(default_factory=dict)  # scripted ones, by the name `load_policy` knows
@@ -327,6 +328,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         name="metaworld",
+        summary="Fifty tasks of a robot arm, moved step by step, one by one and in suites.",
         envs=tuple(
             Entry(
                 id=f"agentrl/MetaWorld-{task}-v0",

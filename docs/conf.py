@@ -16,7 +16,7 @@ author = "The agentrl developers"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.markdown_docstrings"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "docs.markdown_docstrings"]
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown"}
@@ -26,6 +26,11 @@ exclude_patterns = ["_build"]
 autodoc_mock_imports = ["torch", "transformers", "stable_baselines3", "openai", "aiolimiter", "pyarrow"]
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 88
+
+# Code and commands are copied without prompts; what commands print has no button.
+copybutton_selector = "div.highlight-python pre, div.highlight-bash pre, div.highlight-toml pre, div.highlight-json pre"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = "agentrl"

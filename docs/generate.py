@@ -83,6 +83,13 @@ OPTIONS = (
     ("AWR", "awr"),
     ("FilteredBC", "filtered_bc"),
 )
+# The names of environments, by their modules: those of the README's table.
+NAMES = {
+    path.removesuffix(".py").replace("/", "."): name
+    for name, path in re.findall(
+        r"^\| \[(.+?)\]\((agentrl/envs/.+?\.py)\)", (HERE.parent / "README.md").read_text(), re.M
+    )
+}
 PICTURE_SIZE = 256
 EPISODES = 1024  # of an iteration of the recipes for SmolLM2
 CONTROL_STEPS = 5  # of continuous control, from one frame of a moving picture to the next
@@ -149,6 +156,12 @@ def environments() -> dict[str, list[Entry]]:
     return {re.sub(r"Env$", "", point.rpartition(":")[2]): rows for point, rows in found.items()}
 
 
+def name_of(entry: Entry) -> str:
+    """How people call an environment: LIBERO in words."""
+    module, _, name = entry.entry_point.partition(":")
+    return NAMES.get(module, name.removesuffix("Env"))
+
+
 def load(entry_point: str) -> type:
     """The class that "module:Class" names."""
     module, _, name = entry_point.partition(":")
@@ -178,7 +191,8 @@ def write_environment(folder: Path, rows: list[Entry]) -> Path:
     else:
         committed = committed_picture(rows)
         shutil.copy(committed, folder / f"{name.lower()}{committed.suffix}")
-    head = f"# {name}\n\n{sections(cls)['']}\n\n![{name}]({picture_of(folder, name)})\n"
+    title = name_of(rows[0])
+    head = f"# {title}\n\n{sections(cls)['']}\n\n![{title}]({picture_of(folder, name)})\n"
     body = [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
     at = next((i for i, part in enumerate(body) if part.startswith("## Arguments")), len(body) - 1) + 1
     parts = [head, ids_table(rows), *body[:at], arguments_table(cls), *body[at:], *([transcript(rows)] if runs else [])]
@@ -296,13 +310,13 @@ def write_multiplayer(folder: Path, entry: Entry) -> Path:
     call = f'```python\nfrom {module} import {function}\n\nenv = {function}(kind="text")\n```'
     path = folder / f"{module.rpartition('.')[2].replace('_', '')}.md"
     if not is_available(entry):
-        path.write_text(f"# {entry.summary}\n\n{call}\n\nIt needs `{install_command(entry.extra or '')}`.\n")
+        path.write_text(f"# {name_of(entry)}\n\n{call}\n\nIt needs `{install_command(entry.extra or '')}`.\n")
         return path
     env = load(entry.entry_point)(kind="visual", render_mode="rgb_array")
     env.reset(seed=7)
     Image.fromarray(env.render()).save(path.with_suffix(".png"))
     parts = sections(type(env))
-    name = type(env).__name__
+    name = name_of(entry)
     head = [f"# {name}", parts[""], f"![{name}]({path.stem}.png)", f"Id: `{entry.id}` (PettingZoo)", call]
     path.write_text("\n\n".join([*head, *(f"## {title}\n\n{text}" for title, text in parts.items() if title)]) + "\n")
     return path
@@ -323,15 +337,14 @@ def overview(pages: list[Path], several: list[tuple[Entry, Path]]) -> str:
     for name, rows in environments().items():
         ids = "<br>".join(f"`{entry.id}`" for entry in rows)
         page = name.lower()
-        picture = f"![{name}]({picture_of(pages[0].parent, name)}){{width=120px}}"
-        lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {rows[0].backend} | {ids} |")
+        title = name_of(rows[0])
+        picture = f"![{title}]({picture_of(pages[0].parent, name)}){{width=120px}}"
+        lines.append(f"| {picture} | **[{title}]({page}.md)**<br>{rows[0].summary} | {rows[0].backend} | {ids} |")
     for entry, page in several:
-        picture = f"![{page.stem}]({page.stem}.png){{width=120px}}" if page.with_suffix(".png").exists() else ""
-        title = re.search(r"^# (.*)", page.read_text())
-        lines.append(
-            f"| {picture} | **[{title[1] if title else page.stem}]({page.name})**<br>{entry.summary} | {entry.backend} "
-            f"| `{entry.id}` |"
-        )
+        title = name_of(entry)
+        picture = f"![{title}]({page.stem}.png){{width=120px}}" if page.with_suffix(".png").exists() else ""
+        what = f"**[{title}]({page.name})**<br>{entry.summary}"
+        lines.append(f"| {picture} | {what} | {entry.backend} | `{entry.id}` |")
     toctree = "\n".join(page.stem for page in pages)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
 
@@ -362,13 +375,19 @@ def call(name: str, function: Any, width: int = 80) -> str:
 
 def command_line_page() -> str:
     """`agentrl -h`, and the help of every verb."""
-    parts = ["# Command line", "", "Every verb takes `--json`: one object on stdout, logs on stderr.", ""]
+    parts = [
+        "# Command line",
+        "",
+        "Every verb takes `--json`: one object on stdout, logs on stderr. What a command writes goes where `--output` "
+        "says. The exit status is 0 when it is done, 1 when it failed, 2 for wrong usage.",
+        "",
+    ]
     main = _import_or_none("agentrl.cli.main")
     if main is None:
         return "\n".join(parts)
-    parts += ["```text", help_text(main.main, "-h"), "```", ""]
+    parts += ["```none", help_text(main.main, "-h"), "```", ""]
     for verb in main.VERBS:
-        parts += [f"## agentrl {verb}", "", "```text", help_text(main.main, verb, "-h"), "```", ""]
+        parts += [f"## agentrl {verb}", "", "```none", help_text(main.main, verb, "-h"), "```", ""]
     return "\n".join(parts)
 
 

@@ -1,7 +1,8 @@
 """`python scripts/check_docs.py [SITE]`: opens every page of the built documentation in Chromium and counts faults.
 
 Each page is opened at the width of a phone and of a desk. Counted are errors of the console, requests that fail, pages
-that scroll sideways, and internal links whose file or anchor does not exist. The exit status is 1 if there is any.
+that scroll sideways, ids and names of options that are broken inside a word although they would fit on a line, and
+internal links whose file or anchor does not exist. The exit status is 1 if there is any.
 `--screenshots FOLDER` keeps a picture of the pages that `--only PATTERN` names (default: of all).
 """
 
@@ -24,6 +25,18 @@ from playwright.sync_api import sync_playwright
 
 SITE = Path(__file__).resolve().parent.parent / "docs" / "_build" / "html"
 WIDTHS = (400, 1280)
+# Words of code that take more than one line and are narrower than the column they stand in.
+BROKEN = """() => [...document.querySelectorAll("article code.literal .pre, article .sig .pre")].filter(word => {
+  const range = document.createRange();
+  range.selectNodeContents(word);
+  const tops = new Set([...range.getClientRects()].map(line => Math.round(line.top)));
+  if (tops.size < 2) return false;
+  const column = word.closest("p, li, td, dd, dt, h1, h2, h3");
+  word.style.whiteSpace = "nowrap";
+  const fits = range.getBoundingClientRect().width <= column.clientWidth;
+  word.style.whiteSpace = "";
+  return fits;
+}).map(word => word.textContent)"""
 
 
 @dataclass
@@ -32,6 +45,7 @@ class Faults:
 
     console: list[str] = field(default_factory=list)
     sideways: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
 
@@ -90,6 +104,7 @@ def look(site: Path, names: list[str], screenshots: Path | None, only: str, faul
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 if wide > width:
                     faults.sideways.append(f"{name} at {width}: {wide} px")
+                faults.broken += [f"{name} at {width}: {word} is broken" for word in page.evaluate(BROKEN)]
                 if screenshots and fnmatch.fnmatchcase(name, only):
                     page.screenshot(path=screenshots / f"{name.removesuffix('.html').replace('/', '_')}-{width}.png")
             page.close()
@@ -129,13 +144,14 @@ def main() -> int:
     faults = Faults()
     count, faults.links = dead_links(given.site)
     look(given.site, names, given.screenshots, given.only, faults)
-    for line in (*faults.console, *faults.sideways, *faults.links):
+    for line in (*faults.console, *faults.sideways, *faults.broken, *faults.links):
         print(line)
     print(
         f"{len(names)} pages at {len(WIDTHS)} widths: {len(faults.console)} console errors, "
-        f"{len(faults.sideways)} pages that scroll sideways, {len(faults.links)} dead links of {count}"
+        f"{len(faults.sideways)} pages that scroll sideways, {len(faults.broken)} broken words, "
+        f"{len(faults.links)} dead links of {count}"
     )
-    return 1 if faults.console or faults.sideways or faults.links else 0
+    return 1 if faults.console or faults.sideways or faults.broken or faults.links else 0
 
 
 if __name__ == "__main__":

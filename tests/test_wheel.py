@@ -33,7 +33,7 @@ def test_an_installed_wheel_runs_the_first_example_and_says_what_it_lacks(tmp_pa
     assert available["agentrl/Sokoban-Visual-v0"] and not available["agentrl/SVG-Visual-v0"]
     # What lives in a checkout only is not offered.
     assert "bench" not in agentrl("-h") and "unknown verb 'bench'" in agentrl("bench", status=2)
-    assert "judges" not in agentrl("check", "-h") and "unknown environment" in agentrl("check", "judges", status=1)
+    assert "judges" not in agentrl("check", "-h") and "unknown environment" in agentrl("check", "judges", status=2)
 
 
 def built_wheel(folder: Path) -> Path:

@@ -58,10 +58,10 @@ class Arguments(Common):
     """Of learning: runs at the same time, one processor core each."""
     minutes: float = 0.0
     """Of learning: stop cleanly after N minutes, to resume later with the same command; 0: when all is done."""
-    out: str = "runs/learning"
+    output: str = "runs/learning"
     """Of learning: the folder of the runs."""
     results: str = ""
-    """Of learning: where compact results go, OUT/results where it is not given; pages and figures go to OUT/pages."""
+    """Of learning: where compact results go; default: OUTPUT/results. Pages and figures go to OUTPUT/pages."""
     summarise_only: bool = False
     """Of learning: train nothing, summarise the runs that are there."""
     force: bool = False

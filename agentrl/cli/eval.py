@@ -1,181 +1,216 @@
-"""`agentrl eval ID`: measure a policy."""
+"""`agentrl eval ID ...`: measure policies."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from agentrl.cli.arguments import Common, EnvId, JsonText, JudgeText, Split, json_list, json_object, judge_spec
+from agentrl.cli.arguments import JudgeText, json_object, judge_spec
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress
-from agentrl.core.arguments import whole_number
-from agentrl.core.errors import ConfigError, Fault
+from agentrl.cli.policy_options import (
+    POLICY_HELP,
+    PolicyOptions,
+    chosen_policy,
+    model_options,
+    prompt_layers,
+    takes_options,
+)
+from agentrl.core.cache import write_atomically
+from agentrl.core.errors import ConfigError, Fault, MissingExtra
 from agentrl.core.policy import Policy
-from agentrl.core.response import STRATEGIES
-from agentrl.models.prompt_settings import as_trained, settings_of
-from agentrl.policies import KINDS, check_kind, load_policy
-from agentrl.registry import parts
-from agentrl.rollout.evaluate import Evaluation, Save, evaluate
-from agentrl.rollout.prompts import STYLES, layers, with_judge
+from agentrl.core.secrecy import scrub
+from agentrl.policies import check_kind
+from agentrl.registry import is_available, known
+from agentrl.rollout.collect import Timings
+from agentrl.rollout.episode import check_id
+from agentrl.rollout.evaluate import Evaluation, evaluate
+from agentrl.rollout.prompts import with_judge
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
+from agentrl.viewer.episode_pages import write_episode_pages
+from agentrl.viewer.eval_report import write_eval_report
 
-MODEL_OPTIONS = ("temperature", "greedy", "max_new_tokens", "device")
-Strategy = Annotated[str | None, tyro.conf.arg(metavar="|".join(STRATEGIES))]
-
-
-POLICY_HELP = (
-    "Policy: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-web, tiny-vlm or smollm2), vllm:MODEL "
-    "(the same models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of the last "
-    "three, told to think and then act), control:FOLDER (a small network that was cloned, for continuous control); "
-    "scripted policies: " + "; ".join(f"{name} {part.summary}" for name, part in parts("policies").items()) + "."
-)
+PASSED_ON = ("episodes", "seed", "split", "num_envs", "prompt_style", "history", "timeout")
+EPISODES_SHOWN = 20  # of each policy in each environment, on pages of their own
 
 
 @dataclass(kw_only=True)
-class Arguments(Common):
-    """Evaluate a policy: success, reward, validity, with 95 % intervals."""
+class Arguments(PolicyOptions):
+    """Evaluate policies: success, reward, validity, with 95 % intervals.
 
-    id: EnvId
-    """Environment id; `agentrl list` shows them."""
-    policy: Annotated[str, tyro.conf.arg(help=POLICY_HELP)] = "random"
-    base_url: str = ""
-    """The endpoint of openai:MODEL; default: OPENAI_BASE_URL, or else OpenAI. For vllm:MODEL: a vLLM
-    server that is already running."""
-    policy_kwargs: JsonText = "{}"
-    """Arguments of the policy, for example '{"top_p": 0.9, "concurrency": 8}'."""
+    Several environments and policies stand in one table, and all play the same tasks. --output keeps every episode.
+    """
+
+    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID")]
+    """Environment ids, or patterns such as 'agentrl/*-Text-v0'; `agentrl list` shows them."""
+    policy: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(help=POLICY_HELP, metavar="NAME")] = ()
     episodes: int = 100
-    """Number of episodes."""
-    seed: int = 0
-    """Seed of the tasks and of the policy's sampling."""
-    split: Split = "test"
-    """Split of the tasks."""
-    env_kwargs: JsonText = "{}"
-    """Arguments of the environment, for example '{"size": 8}'."""
-    strategy: Strategy = None
-    """Reasoning format of the replies (the Reasoning wrapper); default: as the model was trained here, else none."""
-    representation: Annotated[str | None, tyro.conf.arg(metavar="natural|symbolic|structured")] = None
-    """Representation of observations and predictions; default: as the model was trained, else natural."""
+    """Number of episodes of each policy in each environment."""
+    output: Path | None = None
+    """A new folder for report.html, results.json and trajectories/*.jsonl (every episode, written while it runs)."""
     judge: JudgeText = ""
     """Judge that rewards true observations and predictions (the ReasoningReward wrapper), for example: rule."""
     deferred: bool = False
     """Record what is to be judged; `agentrl judge` judges it later."""
     num_envs: int | None = None
     """Episodes played in parallel; default: 64 for models that answer in batches, otherwise 1."""
-    prompt_style: Annotated[str | None, tyro.conf.arg(metavar="|".join(STYLES))] = None
-    """What a model is shown: the whole conversation, or each step on its own after the last actions;
-    default: as the model was trained here, else conversation."""
-    history: int | None = None
-    """Number of past actions that the prompt style `step` shows; default: as the model was trained, else 3."""
     timeout: float | None = None
     """Timeout of an environment step in seconds; a longer one ends its episode with a fault."""
-    temperature: float | None = None
-    """Sampling temperature; default: 1."""
-    greedy: bool = False
-    """Greedy decoding."""
-    max_new_tokens: int | None = None
-    """Maximum number of tokens of a reply; default: as the model was trained, else 128."""
-    device: str | None = None
-    """Device of the model: cpu, cuda; default: the GPU if there is one."""
-    wrap: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None
-    """Further wrappers, innermost first, for example '[{"wrapper": "History", "turns": 2}]';
-    default: those that the model was trained with and that change prompts."""
-    save: Path | None = None
-    """Write every trajectory to this file (JSON lines) while it runs."""
 
 
 def run(arguments: Arguments) -> int:
-    """Evaluate and print; fails when no episode finished without a fault."""
-    kwargs = json_object("--env-kwargs", arguments.env_kwargs)
-    wrappers = chosen_wrappers(arguments)
-    check_kind(arguments.policy, arguments.id)
-    label = f"{arguments.id} {arguments.policy}"
-    with saving(arguments.save) as save, progress(label, arguments.episodes) as advance:
+    """Evaluate and print; fails when a policy finished no episode without a fault."""
+    if not arguments.ids:
+        raise ConfigError("ID must be one environment id or more; `agentrl list` shows them")
+    ids, policies = chosen_ids(arguments.ids), tuple(dict.fromkeys(arguments.policy or ("random",)))
+    options = model_options(arguments, policies)
+    given = {name: getattr(arguments, name) for name in PASSED_ON}
+    given["env_kwargs"] = json_object("--env-kwargs", arguments.env_kwargs)
+    wrappers = {pair: chosen_wrappers(arguments, *pair) for pair in product(ids, policies)}
+    folder = None if arguments.output is None else EvalFolder(arguments.output, described(arguments, options))
+    results: dict[tuple[str, str], Evaluation] = {}
+    for policy in policies:
+        model: Policy | None = None  # one in memory at a time, read once for all environments
+        for env_id in ids:
+            load = partial(chosen_policy, arguments, policy, options) if model is None else lambda found=model: found
+            given["wrappers"] = wrappers[env_id, policy]
+            actor, results[env_id, policy] = play(env_id, policy, load, given, folder)
+            model = actor if takes_options(policy) else None  # a scripted policy begins anew, with its seed
+            if folder is not None:
+                folder.write([results[pair] for pair in product(ids, policies) if pair in results])
+        getattr(model, "close", lambda: None)()
+    found = [results[pair] for pair in product(ids, policies)]
+    if arguments.json:
+        print_json(as_json(found))
+    else:
+        show(found[0]) if len(found) == 1 else show_all(found)
+    if folder is not None:
+        log(f"report: {folder.page.resolve()}")
+    return 0 if all(result.metrics["scored"] for result in found) else 1
+
+
+def chosen_ids(words: Sequence[str]) -> tuple[str, ...]:
+    """The ids that were named, patterns among them; what cannot be played here is said before anything is."""
+    entries = {entry.id: entry for entry in known()}
+    found: list[str] = []
+    for word in words:
+        fitting = [env_id for env_id in entries if fnmatchcase(env_id, word)] if "*" in word else [word]
+        if not fitting:
+            raise ConfigError(f"no environment fits {word!a}; `agentrl list` shows them")
+        found += fitting
+    for env_id in found:
+        check_id(env_id)
+        entry = entries.get(env_id)
+        if entry is not None and entry.extra and not is_available(entry):
+            raise MissingExtra(entry.modules[0], entry.extra)
+    return tuple(dict.fromkeys(found))
+
+
+def chosen_wrappers(arguments: Arguments, env_id: str, policy: str) -> list[dict[str, Any]]:
+    """The wrappers that the options ask for, inside first, with the judge's reward if one is chosen."""
+    check_kind(policy, env_id)
+    wrappers = prompt_layers(arguments, policy, env_id)
+    if not (arguments.judge or arguments.deferred):
+        return wrappers
+    if not any(layer.get("wrapper") == "Reasoning" for layer in wrappers if isinstance(layer, dict)):
+        raise ConfigError("--judge and --deferred need --strategy, which says what is judged")
+    judge = judge_spec("--judge", arguments.judge or "rule")
+    return with_judge(wrappers, {"wrapper": "ReasoningReward", "judge": judge, "deferred": arguments.deferred})
+
+
+def play(
+    env_id: str, policy: str, load: Callable[[], Policy], given: dict[str, Any], folder: EvalFolder | None
+) -> tuple[Policy, Evaluation]:
+    """One policy in one environment, with a line of progress every ten seconds: the policy, and how it did."""
+    tally = Timings()
+    keeping = contextlib.nullcontext() if folder is None else folder.keeping(env_id, policy)
+    told = progress(f"{env_id} {policy}", given["episodes"], lambda: f"{tally.turns} turns")
+    with keeping as save, told as advance:
 
         def seen(episode: Trajectory | Fault) -> None:
             if isinstance(episode, Fault):
                 log(f"fault: {type(episode).__name__}: {episode}")
             advance()
 
-        result = evaluate(
-            arguments.id,
-            chosen_policy(arguments),
-            arguments.episodes,
-            arguments.seed,
-            arguments.split,
-            kwargs,
-            wrappers=wrappers,
-            num_envs=arguments.num_envs,
-            prompt_style=arguments.prompt_style,
-            history=arguments.history,
-            timeout=arguments.timeout,
-            on_episode=seen,
-            on_trajectory=save,
-        )
-    result = replace(result, policy=arguments.policy)  # as it was chosen, not only its kind
-    print_json(result.to_json()) if arguments.json else show(result)
-    return 0 if result.metrics["scored"] else 1
+        actor = load()
+        result = evaluate(env_id, actor, **given, on_episode=seen, on_trajectory=save, tally=tally)
+    return actor, replace(result, policy=policy)  # as it was chosen, not only its kind
 
 
-def chosen_policy(arguments: Arguments) -> Policy | str:
-    """The policy's name, or the policy itself where options say more about it."""
-    given = {name: getattr(arguments, name) for name in MODEL_OPTIONS}
-    # By identity: a temperature of 0 equals False, and is to be refused by the model.
-    options = {name: value for name, value in given.items() if value is not None and value is not False}
-    options |= further_options(arguments)
-    kind = arguments.policy.partition(":")[0]
-    if not options or kind not in KINDS:
-        return arguments.policy
-    if KINDS[kind].argument is None:
-        names = ", ".join("--" + name.replace("_", "-") for name in options)
-        raise ConfigError(f"{names}: the policy must be a model, hf:MODEL or openai:MODEL; got {kind!r}")
-    seed = whole_number("--seed", arguments.seed, at_least=0)
-    return load_policy(arguments.policy, **{"seed": seed, **options})
+# ---------------------------------------------------------------------- the folder
 
 
-def further_options(arguments: Arguments) -> dict[str, Any]:
-    """The arguments in `--policy-kwargs`."""
-    chosen = json_object("--policy-kwargs", arguments.policy_kwargs)
-    if "api_key" in chosen:
-        # Every user of the machine can list its processes and sees the command line.
-        raise ConfigError(
-            "--policy-kwargs must not contain a key; put it into OPENAI_API_KEY or the variable that api_key_env names"
-        )
-    return {**chosen, "base_url": arguments.base_url} if arguments.base_url else chosen
+class EvalFolder:
+    """What `--output` keeps: every trajectory, the figures, and a page about them that links to episodes."""
+
+    def __init__(self, folder: Path, about: str) -> None:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            # Two evaluations in one folder could no longer be told apart.
+            raise ConfigError(f"{folder} already exists; choose another folder with --output, or remove it")
+        self.folder, self.about, self.page = folder, about, folder / "report.html"
+        self._files: dict[tuple[str, str], Path] = {}
+
+    @contextlib.contextmanager
+    def keeping(self, env_id: str, policy: str) -> Any:
+        """What writes a trajectory of this policy in this environment; afterwards its first episodes have pages."""
+        name = re.sub(r"[^\w.-]+", "-", f"{env_id.rpartition('/')[2]}_{policy}")[:100]
+        taken = {path.stem for path in self._files.values()}
+        stem = f"{name}-{len(taken)}" if name in taken else name
+        path = self._files[env_id, policy] = self.folder / "trajectories" / f"{stem}.jsonl"
+        with TrajectoryWriter(path) as writer:
+            yield writer.write
+        if path.stat().st_size:
+            write_episode_pages(path, self.folder / "episodes" / stem, episodes=EPISODES_SHOWN)
+
+    def write(self, results: Sequence[Evaluation]) -> None:
+        """The page and the figures of all evaluations so far."""
+        write_atomically(self.folder / "results.json", json.dumps(as_json(results), indent=1).encode())
+        links = {pair: f"episodes/{path.stem}/index.html" for pair, path in self._files.items()}
+        write_eval_report(self.page, results, self.about, links)
 
 
-def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:
-    """The wrappers that the options ask for, inside first; where they leave it open, as the model was trained."""
-    given = {
-        "strategy": arguments.strategy,
-        "representation": arguments.representation,
-        "wrap": None if arguments.wrap is None else json_list("--wrap", arguments.wrap),
-    }
-    chosen, _ = as_trained(settings_of(arguments.policy), arguments.id, given)
-    wrappers = layers(**chosen)
-    if not (arguments.judge or arguments.deferred):
-        return wrappers
-    if not chosen["strategy"]:
-        raise ConfigError("--judge and --deferred need --strategy, which says what is judged")
-    judge = judge_spec("--judge", arguments.judge or "rule")
-    return with_judge(wrappers, {"wrapper": "ReasoningReward", "judge": judge, "deferred": arguments.deferred})
+def described(arguments: Arguments, options: dict[str, Any]) -> str:
+    """How it was played, in one sentence."""
+    asked = ("env_kwargs", "strategy", "representation", "prompt_style", "history", "wrap", "judge")
+    given = {name: getattr(arguments, name) for name in asked}
+    given = options | {name: value for name, value in given.items() if value not in (None, "", "{}")}
+    if any(map(takes_options, arguments.policy)) and not given.keys() & {"temperature", "greedy"}:
+        given["temperature"] = 1
+    how = ", ".join(f"{name} {value}" for name, value in scrub(given).items())
+    played = f"{arguments.episodes} episodes of the split {arguments.split}, seed {arguments.seed}"
+    return f"{played}: the same tasks for every policy.{f' Options: {how}.' if how else ''}"
 
 
-@contextlib.contextmanager
-def saving(path: Path | None) -> Iterator[Save | None]:
-    """What writes a trajectory to the file; None where nothing is to be kept."""
-    if path is None:
-        yield None
-        return
-    if path.exists():
-        # Two evaluations in one file could no longer be told apart.
-        raise ConfigError(f"{path} already exists; choose another file with --save, or remove it")
-    with TrajectoryWriter(path) as writer:
-        yield writer.write
+# ---------------------------------------------------------------------- results
+
+
+def as_json(results: Sequence[Evaluation]) -> dict[str, Any]:
+    """What `--json` prints: the figures, or a list of them where there are several."""
+    found = [result.to_json() for result in results]
+    return found[0] if len(found) == 1 else {"schema": 1, "results": found}
+
+
+def show_all(results: Sequence[Evaluation]) -> None:
+    """One line for each policy in each environment."""
+    columns = ("environment", "policy", "success", "95 %", "reward", "95 %", "valid", "turns", "faults", "seconds")
+    rows = []
+    for one in results:
+        success, reward = (one.success, one.success_ci), (one.reward_mean, one.reward_ci)
+        figures = [cell for value, bounds in (success, reward) for cell in (number(value), interval(bounds))]
+        effort = (number(one.turns_mean, 1), one.faults, number(one.seconds, 1))
+        rows.append((one.id, one.policy, *figures, number(one.valid_rate), *effort))
+    first = results[0]
+    print_table(columns, rows, title=f"{first.episodes} episodes of {first.split} each, seed {first.seed}")
 
 
 def show(result: Evaluation) -> None:

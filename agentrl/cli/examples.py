@@ -3,7 +3,7 @@
 OVERVIEW = """examples:
   agentrl list
   agentrl play agentrl/Sokoban-Visual-v0
-  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json
+  agentrl eval agentrl/FrozenLake-Text-v0 agentrl/Sokoban-Text-v0 --policy random --policy oracle --output runs/eval
   agentrl train --recipe frozenlake-demo"""
 
 TRAIN = """examples:

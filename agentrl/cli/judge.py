@@ -26,17 +26,17 @@ BATCH = 128  # requests between two signs of life
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Judge the descriptions in a file of trajectories, as `agentrl eval --save` writes it.
+    """Judge the descriptions in a file of trajectories, as `agentrl eval --output` keeps it.
 
     Everything is judged again and rewards are worked out anew; --pending judges only what is still owed. The file is
-    left alone: --out writes the result. Fails when the judge answered nothing of what it was asked.
+    left alone: --output writes the result. Fails when the judge answered nothing of what it was asked.
     """
 
     file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
     """The trajectories."""
     judge: JudgeText = "rule"
     """The judge: a kind, or JSON such as '{"kind": "llm", "model": "..."}'."""
-    out: Path | None = None
+    output: Path | None = None
     """File for the judged trajectories."""
     pending: bool = False
     """Judge only what has no verdict yet."""
@@ -48,7 +48,7 @@ class Arguments(Common):
 
 def run(arguments: Arguments) -> int:
     """Compare, judge, write, print."""
-    check_out(arguments)
+    check_output(arguments)
     judge = resolve("judge", spec := judge_spec("--judge", arguments.judge))
     trajectories = read_trajectories(arguments.file)
     check_judge(judge, trajectories)
@@ -60,9 +60,9 @@ def run(arguments: Arguments) -> int:
         # Everything has just been judged: the file knows it. With --pending it may hold another judge's word.
         own = scores_by(judge, requests) if arguments.pending else recorded_scores(trajectories)
         agreements = compare(requests, own, others, arguments.threshold)
-    if arguments.out is not None:
-        write_trajectories(arguments.out, trajectories, images_folder(arguments.file))
-        log(f"written: {arguments.out}")
+    if arguments.output is not None:
+        write_trajectories(arguments.output, trajectories, images_folder(arguments.file))
+        log(f"written: {arguments.output}")
     result = summary(arguments, spec, trajectories, report, before, agreements)
     print_json(result) if arguments.json else show(result)
     return 0 if report.judged or not report.requests else 1
@@ -85,11 +85,11 @@ def judged(trajectories: Sequence[Trajectory], judge: Any, arguments: Arguments)
         return settle(trajectories, judge, batch_size=BATCH, again=not arguments.pending, on_batch=heard)
 
 
-def check_out(arguments: Arguments) -> None:
+def check_output(arguments: Arguments) -> None:
     """Judging everything again into the same file would lose verdicts whenever the new judge fails."""
-    same = arguments.out is not None and arguments.out.resolve() == arguments.file.resolve()
+    same = arguments.output is not None and arguments.output.resolve() == arguments.file.resolve()
     if same and not arguments.pending:
-        raise ConfigError("--out is the input file; choose another, or judge only what is pending with --pending")
+        raise ConfigError("--output is the input file; choose another, or judge only what is pending with --pending")
 
 
 def other_scores(trajectories: Sequence[Trajectory], arguments: Arguments) -> dict[str, float] | None:
@@ -128,7 +128,7 @@ def summary(
     return {
         "schema": 1,
         "file": str(arguments.file),
-        "out": None if arguments.out is None else str(arguments.out),
+        "output": None if arguments.output is None else str(arguments.output),
         "judge": scrub(spec),
         "trajectories": len(trajectories),
         **report.to_json(),

@@ -5,6 +5,7 @@ Nothing but the chosen verb is imported, so that `agentrl -h` answers at once.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -17,6 +18,8 @@ from agentrl.registry import Site, parts
 
 # A family's row may give its site a verb of its own.
 SHORT_FORMS: dict[str, Site] = {site.verb: site for site in parts("sites").values() if site.verb}
+# A disk that is full or broken is no mistake of whoever typed the command.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 VERBS: dict[str, str] = {
     "list": "list the environments and whether they are available here",
     "info": "one environment: spaces, arguments, limits, prompt",
@@ -36,6 +39,8 @@ VERBS: dict[str, str] = {
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run, or pages about the episodes of a file",
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",
+    "env": "versions, extras, GPUs and caches of this machine, for a bug report",
+    "completion": "print the completion of bash, zsh or fish for this command",
     "demo": "train a tiny model in minutes: imitation, then reinforcement learning; a report and a GIF",
 }
 if not IN_CHECKOUT and all(part.path.startswith("benchmarks.") for part in parts("benches").values()):
@@ -75,7 +80,7 @@ def _run(verb: str, options: list[str]) -> int:
     from gymnasium.error import Error as GymnasiumError
 
     from agentrl.cli.arguments import parse
-    from agentrl.core.errors import AgentRLError
+    from agentrl.core.errors import AgentRLError, ConfigError
 
     try:
         site = SHORT_FORMS.get(verb)
@@ -88,6 +93,8 @@ def _run(verb: str, options: list[str]) -> int:
             status = module.run(parse(module.Arguments, verb, options))
         sys.stdout.flush()
         return status
+    except ConfigError as error:
+        return _fail(str(error), options, status=1 if getattr(error.__cause__, "errno", None) in DISK else 2)
     except (AgentRLError, GymnasiumError) as error:
         return _fail(str(error), options)
     except KeyboardInterrupt:

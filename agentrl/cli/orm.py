@@ -28,7 +28,7 @@ ALL = "all"
 class Arguments(Common):
     """Measure judges of outcomes: accuracy, calibration and confusion against the environment's own evaluator.
 
-    Several players play the same tasks, or the episodes come from files (as `agentrl eval --save` and training runs
+    Several players play the same tasks, or the episodes come from files (as `agentrl eval --output` and training runs
     write them). Every judge is asked the same: instruction, actions, last page and answer. Fails when a judge
     answered nothing.
     """
@@ -56,7 +56,7 @@ class Arguments(Common):
     """Wrappers, innermost first, as a JSON list."""
     threshold: float = 0.5
     """Probability above which a judge says that the task was done."""
-    save: Path | None = None
+    output: Path | None = None
     """Write the episodes that were played to this file (JSON lines)."""
 
 
@@ -103,8 +103,8 @@ def episodes(arguments: Arguments) -> list[Trajectory]:
     with progress("playing", count * len(arguments.players)) as advance:
         told = lambda episode: advance()  # noqa: E731
         found = play([spec], arguments.players, count, split=arguments.split, seed=seed, on_episode=told)
-    if arguments.save is not None:
-        with TrajectoryWriter(arguments.save) as writer:
+    if arguments.output is not None:
+        with TrajectoryWriter(arguments.output) as writer:
             for trajectory in found:
                 writer.write(trajectory)
     return found

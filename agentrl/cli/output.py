@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from rich.text import Text
 from agentrl.policies.human import printable
 
 Advance = Callable[..., None]  # advance() or advance(count)
-SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_LINES = 10.0
 
 
 def print_json(value: Any) -> None:
@@ -50,37 +51,53 @@ def verdict(good: bool, text: str | None = None) -> Text:
 
 
 @contextlib.contextmanager
-def progress(label: str, total: int) -> Iterator[Advance]:
-    """A bar on a terminal, a line every few seconds elsewhere; call what it gives for things done."""
+def progress(label: str, total: int, note: Callable[[], str] = str) -> Iterator[Advance]:
+    """A bar on a terminal, a line every ten seconds elsewhere, whether or not anything is done by then; call what it
+    gives for things done. `note` says what else has happened."""
     if sys.stderr.isatty():
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Left
 
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), Left())
+        with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
             task = bars.add_task(label, total=total)
-            yield lambda count=1: bars.advance(task, count)
+            yield lambda count=1: bars.update(task, advance=count, description=f"{label} {note()}".rstrip())
         return
-    yield _LinePrinter(label, total)
+    printer = _LinePrinter(label, total, note)
+    teller = threading.Thread(target=printer.tell_now_and_then, daemon=True)
+    teller.start()
+    try:
+        yield printer
+    finally:
+        printer.over.set()
+        teller.join()
 
 
 class _LinePrinter:
-    def __init__(self, label: str, total: int) -> None:
-        self._label, self._total, self._done = label, total, 0
-        self._started = self._spoke = self._first = time.monotonic()
+    def __init__(self, label: str, total: int, note: Callable[[], str]) -> None:
+        self._label, self._total, self._note, self._done = label, total, note, 0
+        self._started = self._first = time.monotonic()
         self._before = 0  # done when the first was
+        self.over = threading.Event()
 
     def __call__(self, count: int = 1) -> None:
         self._done += count
-        now = time.monotonic()
         if not self._before:
-            self._first, self._before = now, self._done
-        if self._done == self._total or now - self._spoke >= SECONDS_BETWEEN_LINES:
-            self._spoke = now
-            spent = now - self._started
-            # The first takes as long as everything that is loaded for it: it says nothing about the others.
-            later, rest = self._done - self._before, self._total - self._done
-            left = f", about {(now - self._first) / later * rest:.0f} s left" if later and rest else ""
-            log(f"{self._label}: {self._done}/{self._total}, {spent:.1f} s{left}")
+            self._first, self._before = time.monotonic(), self._done
+        if self._done == self._total:
+            self.tell()
+
+    def tell_now_and_then(self) -> None:
+        while not self.over.wait(SECONDS_BETWEEN_LINES):
+            self.tell()
+
+    def tell(self) -> None:
+        now, note = time.monotonic(), self._note()
+        # The first takes as long as everything that is loaded for it: it says nothing about the others.
+        later, rest = self._done - self._before, self._total - self._done
+        left = f", about {(now - self._first) / later * rest:.0f} s left" if later and rest else ""
+        further = f", {note}" if note else ""
+        log(f"{self._label}: {self._done}/{self._total}{further}, {now - self._started:.1f} s{left}")
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ class Arguments(Common):
     """Split of the tasks."""
     pictures: Literal["auto", "blocks", "off"] = "auto"
     """Show pictures as coloured characters; auto: on a terminal."""
-    save: Path | None = None
+    output: Path | None = None
     """Also write every picture into this folder."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
@@ -60,7 +60,7 @@ def run(arguments: Arguments) -> int:
     with waiting(f"making {arguments.id}"):
         env = make(arguments.id, **{"split": arguments.split, "render_mode": "rgb_array", **kwargs})
     # With --json stdout belongs to the result.
-    screen = Screen(sys.stderr if arguments.json else sys.stdout, arguments.pictures, arguments.save)
+    screen = Screen(sys.stderr if arguments.json else sys.stdout, arguments.pictures, arguments.output)
     try:
         game = Game(env, GameTable(env, seed), screen)
         game.loop()
@@ -171,7 +171,7 @@ class Screen:
         if self.folder is not None:
             self.save(picture)
         elif not self._blocks:
-            self.say("(a picture: --pictures blocks shows it, --save DIR keeps it, `state` describes it)")
+            self.say("(a picture: --pictures blocks shows it, --output DIR keeps it, `state` describes it)")
 
     def save(self, picture: np.ndarray) -> None:
         """Write the next picture of the folder and say where."""
@@ -183,7 +183,7 @@ class Screen:
             self.folder.mkdir(parents=True, exist_ok=True)
             Image.fromarray(picture).save(path)
         except OSError as error:
-            raise ConfigError(f"cannot save the picture: {error}; choose another folder with --save") from error
+            raise ConfigError(f"cannot save the picture: {error}; choose another folder with --output") from error
         self._saved += 1
         self.say(f"picture: {path}")
 

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 import tyro
 
-from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
+from agentrl.cli.arguments import EnvId, json_object
 from agentrl.cli.output import print_json, print_table, progress, waiting
+from agentrl.cli.policy_options import POLICY_HELP, PolicyOptions, chosen_policy, model_options, prompt_layers
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.seeding import episode_seed
-from agentrl.policies import check_kind, load_policy
+from agentrl.policies import check_kind
 from agentrl.rollout.episode import make, play_episode
 from agentrl.rollout.evaluate import checked_kwargs
 from agentrl.rollout.prompts import Prompting, prompt_style, prompting
@@ -25,7 +26,7 @@ FORMATS = ("gif", "mp4", "html")
 
 
 @dataclass(kw_only=True)
-class Arguments(Common):
+class Arguments(PolicyOptions):
     """Let a policy play, and save what happened as files to look at: GIF, MP4, and a web page without outside parts.
 
     Every episode gets one file of each format in the output folder. GIF and MP4 show the pictures; the page also
@@ -35,21 +36,13 @@ class Arguments(Common):
 
     id: EnvId
     """Environment id; `agentrl list` shows them."""
-    policy: str = "oracle"
-    """Who plays: random, oracle, human, openai:MODEL, hf:MODEL (prompted as it was trained) ...; `agentrl eval -h`
-    lists them."""
+    policy: Annotated[str, tyro.conf.arg(help=POLICY_HELP, metavar="NAME")] = "oracle"
     episodes: int = 1
     """Number of episodes."""
-    seed: int = 0
-    """Seed of the tasks and of the policy's sampling."""
-    split: Split = "test"
-    """Split of the tasks."""
-    folder: Path = Path("runs/recordings")
+    output: Path = Path("runs/recordings")
     """Output folder."""
     formats: Annotated[tuple[str, ...], tyro.conf.arg(metavar="gif|mp4|html ...")] = ()
     """File formats; default: all that can be written here (MP4 needs the extra `record`)."""
-    env_kwargs: JsonText = "{}"
-    """Arguments of the environment, for example '{"size": 8}'."""
 
 
 def run(arguments: Arguments) -> int:
@@ -57,9 +50,11 @@ def run(arguments: Arguments) -> int:
     episodes = whole_number("--episodes", arguments.episodes, at_least=1)
     seed = whole_number("--seed", arguments.seed, at_least=0)
     check_kind(arguments.policy, arguments.id)
-    policy = load_policy(arguments.policy, seed=seed)
+    wrappers = prompt_layers(arguments, arguments.policy, arguments.id)
+    policy = chosen_policy(arguments, arguments.policy, model_options(arguments, (arguments.policy,)))
     kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
-    how = prompting(policy, arguments.id, env_kwargs=kwargs)
+    style = {"prompt_style": arguments.prompt_style, "history": arguments.history}
+    how = prompting(policy, arguments.id, wrappers=wrappers, env_kwargs=kwargs, **style)
     env = recording_env(arguments, how)
     played = []
     try:
@@ -81,7 +76,7 @@ def recording_env(arguments: Arguments, how: Prompting) -> Any:
 
     with waiting(f"making {arguments.id}"):
         env = make(arguments.id, **{"render_mode": "rgb_array", "split": arguments.split, **how.env_kwargs})
-    return RecordEpisode(wrap(env, how.wrappers), arguments.folder, formats=chosen_formats(arguments.formats))
+    return RecordEpisode(wrap(env, how.wrappers), arguments.output, formats=chosen_formats(arguments.formats))
 
 
 def chosen_formats(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class Arguments(Common):
     """Play episodes without pictures again to draw them. Builds the environments that the record names, and reads their
     data files: for runs you trust."""
     output: Path | None = None
-    """Of a file: the folder of the pages. Default: NAME-episodes beside the file. Of several: the page. Default:
+    """Of a file: the folder of the pages. Of several: the page. Default: NAME-episodes beside the file, or
     comparison.html in the present folder."""
     first: int | None = None
     """Of a file: the first episode to show. Default: 1."""

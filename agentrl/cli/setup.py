@@ -23,7 +23,7 @@ class Arguments(Common):
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
     """What to set up."""
-    folder: str = ""
+    output: str = ""
     """Where to put it, for what is not a file of the cache."""
 
 
@@ -36,7 +36,7 @@ def run(arguments: Arguments) -> int:
         else:
             print_table(("name", "summary"), [(part["name"], part["summary"]) for part in known])
         return 0
-    facts = _set_up(arguments.name, arguments.folder)
+    facts = _set_up(arguments.name, arguments.output)
     if arguments.json:
         print_json({"schema": 1, "name": arguments.name, **facts})
     else:
@@ -49,13 +49,13 @@ def _set_up(name: str, folder: str) -> dict[str, Any]:
     if not folder:
         return function(log)
     if "folder" not in inspect.signature(function).parameters:
-        raise ConfigError(f"{name} is set up in the cache and takes no --folder")
+        raise ConfigError(f"{name} is set up in the cache and takes no --output")
     return function(log, folder=folder)
 
 
 def find_setup(name: str) -> Part:
     """The function of this name: it takes a function that prints a line, and returns facts (JSON types). Where it
-    takes a `folder` as well, `--folder` gives it."""
+    takes a `folder` as well, `--output` gives it."""
     setups = parts("setups")
     if name not in setups:
         known = f"There are: {', '.join(setups)}." if setups else "No environment needs any."

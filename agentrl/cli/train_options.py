@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import tyro
 
 from agentrl.algorithms import ALGORITHMS, arguments_class, check_algorithm
+from agentrl.cli.arguments import one_default
 from agentrl.cli.option_types import (
     as_typed,
     checked_values,
@@ -195,7 +196,9 @@ def _form(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any]) -> 
         members = []
         for n in names:
             json = {"object": "JSON", "list": "JSON", "either": "WORD|JSON"}.get(takes_json(n, hints[n]))
-            about = tyro.conf.arg(help=texts.get(n, ""), metavar="ID|JSON" if n == "env" else json)
+            text = texts.get(n, "")
+            name = "ID|JSON" if n == "env" else json
+            about = tyro.conf.arg(help=text, metavar=name, help_behavior_hint=one_default(text))
             members.append((n, Annotated[types[n], about], usual[n]))
         group = make_dataclass(title.title(), members, kw_only=True)
         group.__doc__ = ""  # or tyro shows the signature

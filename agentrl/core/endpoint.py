@@ -22,6 +22,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -107,15 +108,21 @@ class Tries:
     trouble: str = ""  # the last one
 
 
+def require_client() -> None:
+    """`MissingExtra` unless endpoints can be asked here; called before anything is played, not at the first request."""
+    for module in ("openai", "aiolimiter"):
+        if find_spec(module) is None:
+            raise MissingExtra(module, "openai")
+
+
 class Endpoint:
     """Lives on one event loop; every method runs there."""
 
     def __init__(self, settings: Settings, api_key: str, usage: Usage) -> None:
-        try:
-            import openai
-            from aiolimiter import AsyncLimiter
-        except ImportError as error:
-            raise MissingExtra((error.name or "openai").partition(".")[0], "judge") from error
+        require_client()
+        import openai
+        from aiolimiter import AsyncLimiter
+
         guard_loggers(["openai", "openai._base_client", *LIBRARY_LOGGERS])
         self._errors = openai
         self._settings, self._usage = settings, usage

@@ -14,7 +14,7 @@ import gymnasium as gym
 from agentrl.core.arguments import finite_number, number_from_zero, positive_number, whole_number
 from agentrl.core.background import BackgroundLoop
 from agentrl.core.completion import Choice, Completion, Malformed
-from agentrl.core.endpoint import Endpoint, NoAnswer, Settings, Usage, plain_url, read_key
+from agentrl.core.endpoint import Endpoint, NoAnswer, Settings, Usage, plain_url, read_key, require_client
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation, Message
 from agentrl.core.redact import protect, redact
@@ -111,6 +111,7 @@ class OpenAIPolicy:
             input_price=0.0,
             output_price=0.0,
         )
+        require_client()
         self._key = _key_reader(api_key, api_key_env, self._settings.base_url)
         self._background = BackgroundLoop("agentrl-openai")
         self._endpoint: tuple[asyncio.AbstractEventLoop, Endpoint] | None = None

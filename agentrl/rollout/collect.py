@@ -51,12 +51,13 @@ class Collection:
 
 @dataclass
 class Timings:
-    """Seconds spent and retries of one collection."""
+    """Seconds spent, turns played and retries of one collection."""
 
     generate: float = 0.0
     environment: float = 0.0
     judge: float = 0.0
     retries: int = 0
+    turns: int = 0
 
     def seconds(self) -> dict[str, float]:
         """As `Collection.seconds`."""
@@ -370,6 +371,7 @@ class Collector(CollectorBase):
         with timed(tally, "environment"):
             pairs = [(job, answer) for job, answer in zip(rows, answers, strict=True) if answer is not None]
             self._each(lambda pair: self._step(*pair), pairs)
+        tally.turns += len(pairs)
 
     def _clear(self, slots: list[Job | None], finished: Finished, tally: Timings) -> None:
         """Hand over what has ended; what failed and has another try stays in its slot."""

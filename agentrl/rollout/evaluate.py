@@ -99,6 +99,7 @@ def evaluate(
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
     processes: ProcessGroup | None = None,
+    tally: Timings | None = None,
 ) -> Evaluation:
     """Play `episodes` episodes of `split` and sum them up.
 
@@ -110,7 +111,7 @@ def evaluate(
     `timeout` are those of `agentrl.rollout.collect.Collector`. A checkpoint is played as it was trained: prompt style,
     history, wrappers that shape prompts and the limits of its environment are its own unless given. `processes` share
     the episodes, all call this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of
-    this process.
+    this process. `tally` counts turns and seconds while episodes are played.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
@@ -129,7 +130,7 @@ def evaluate(
         if processes is not None:
             starts = starts[processes.rank :: processes.size]
         tour.outcomes, tour.tasks = ["-"] * len(starts), [None] * len(starts)
-        collector.play(starts, tour.finished, Timings(), record_engine_faults=True)
+        collector.play(starts, tour.finished, tally or Timings(), record_engine_faults=True)
     finally:
         collector.close()
     if processes is not None:

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from agentrl.core.html import number, percent, safe
+from agentrl import __version__
+from agentrl.core.html import number, page, percent, safe, section, write_page
 from agentrl.rollout.evaluate import Evaluation
 from agentrl.rollout.statistics import Interval
+from agentrl.viewer.canvas import chart_style
+
+# ---------------------------------------------------------------------- the page
+
+
+def write_eval_report(
+    path: Path, evaluations: Sequence[Evaluation], about: str, episodes: Mapping[tuple[str, str], str]
+) -> Path:
+    """A page about evaluations that were played alike, as `about` says in words; `episodes` are the addresses of pages
+    about single episodes, by id and policy."""
+    links = "".join(
+        f'<li><a href="{safe(episodes[result.id, result.policy])}">{safe(short_name(result.id))}, '
+        f"{safe(result.policy)}</a></li>"
+        for result in evaluations
+        if (path.parent / episodes[result.id, result.policy]).exists()
+    )
+    sections = [
+        section("Success", bar_figure(evaluations)),
+        section("Figures", results_table(evaluations)),
+        section("The first episodes, turn by turn", f"<ul>{links}</ul>") if links else "",
+    ]
+    names = dict.fromkeys(short_name(result.id) for result in evaluations)
+    title = f"Evaluation: {', '.join(names)}" if len(names) < 4 else f"Evaluation in {len(names)} environments"
+    intro = f"{about} Success has Wilson's 95 % intervals, reward Student's t."
+    html = page(title, intro, [part for part in sections if part], f"agentrl {__version__}.", style=chart_style())
+    return write_page(path, html)
+
 
 # ---------------------------------------------------------------------- the table
 
@@ -41,6 +70,7 @@ def _range(bounds: Interval | None, show: Callable[[float], str]) -> str:
 
 # ---------------------------------------------------------------------- the bars
 
+NAME = 30  # characters of a policy: of a long path, the end tells most
 BAR, TEXT, GROUP = 16, 24, 18  # heights of a bar, a line of text, and the air between environments, in its own units
 
 
@@ -75,9 +105,10 @@ def _bars(evaluations: Sequence[Evaluation], layout: _Layout) -> str:
         if previous != result.id:
             y += GROUP if previous is not None else 0
             parts.append(f'<text x="0" y="{y + BAR - 4}">{safe(short_name(result.id))}</text>')
-            y += TEXT if layout.above else 0
+            y += TEXT
+        shown = result.policy if len(result.policy) <= NAME else f"...{result.policy[3 - NAME :]}"
         place = f'x="{layout.start}"' if layout.above else f'x="{layout.start - 12}" text-anchor="end"'
-        parts.append(f'<text class="soft" {place} y="{y + BAR - 4}">{safe(result.policy)}</text>')
+        parts.append(f'<text class="soft" {place} y="{y + BAR - 4}">{safe(shown)}</text>')
         y += TEXT - 4 if layout.above else 0
         parts.append(_bar(result, y, layout))
         previous, y = result.id, y + TEXT

@@ -25,15 +25,15 @@ def run_learning(
     cells: str = "*",
     jobs: int = 1,
     minutes: float = 0.0,
-    out: str | os.PathLike[str] = "runs/learning",
+    output: str | os.PathLike[str] = "runs/learning",
     results: str | os.PathLike[str] = "",
     summarise_only: bool = False,
     force: bool = False,
     known: Mapping[str, Experiment] = EXPERIMENTS,
     say: Callable[[str], Any] = print,
 ) -> dict[str, Any]:
-    """Run the experiments that fit the pattern inside `out`; compact results go to `results` (default: `out/results`),
-    the pages and figures of all results that are there to `out/pages`.
+    """Run the experiments that fit the pattern inside `output`; compact results go to `results` (default:
+    `output/results`), the pages and figures of all results that are there to `output/pages`.
 
     Once the starts are trained, the conditions' advantages are compared on their episodes. Cells that only stand in
     comparisons which cannot tell (`separation`) are withheld unless `force` is set.
@@ -45,15 +45,15 @@ def run_learning(
     refused: list[str] = []
     failed: dict[str, str] = {}
     if not summarise_only:
-        starts = Runner(out, starts_of(chosen), jobs=jobs, minutes=minutes, say=say)
+        starts = Runner(output, starts_of(chosen), jobs=jobs, minutes=minutes, say=say)
         failed = starts.run().failed
         begun = [] if starts.asked_to_stop else [cell for cell in chosen if started(starts.folder, cell)]
         blind = refusals(starts.folder, experiments, begun, say)
         refused = [] if force else blind
         allowed = [cell for cell in begun if cell.title not in refused]
         left = max((starts.deadline - time.monotonic()) / 60, SOON) if minutes else 0.0
-        failed |= Runner(out, allowed, jobs=jobs, minutes=left, say=say).run().failed
-    whole = Runner(out, [cell for cell in chosen if cell.title not in refused], say=say)
+        failed |= Runner(output, allowed, jobs=jobs, minutes=left, say=say).run().failed
+    whole = Runner(output, [cell for cell in chosen if cell.title not in refused], say=say)
     outcome = whole.outcome()
     target = Path(results) if str(results) else whole.folder / "results"
     written = summarise(whole.folder, experiments, target)

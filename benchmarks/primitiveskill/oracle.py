@@ -1,6 +1,6 @@
 """How many starts the oracle solves on a backend, and what that costs.
 
-    python -m benchmarks.primitiveskill.oracle --backend mani_skill --starts 50 --out runs/oracle
+    python -m benchmarks.primitiveskill.oracle --backend mani_skill --starts 50 --output runs/oracle
 
 Starts are the first candidates of the training split, before any are sorted out. Writes `oracle.json` and one picture:
 for each task its first start above, and what the oracle makes of it below.
@@ -77,9 +77,9 @@ def main() -> None:
     parser.add_argument("--backend", default="mujoco")
     parser.add_argument("--starts", type=int, default=50)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("runs/oracle"))
+    parser.add_argument("--output", type=Path, default=Path("runs/oracle"))
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
+    args.output.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = {"speed": speed(args.backend)}  # alone, before others use the processor
     print(report["speed"], flush=True)
     with ProcessPoolExecutor(args.processes, mp_context=get_context("spawn")) as pool:
@@ -87,8 +87,10 @@ def main() -> None:
     for name, (figures, _) in zip(TASKS, found, strict=True):
         report[name] = figures
         print(name, figures, flush=True)
-    (args.out / "oracle.json").write_text(json.dumps(report, indent=2) + "\n")
-    Image.fromarray(np.hstack([picture for _, picture in found])).save(args.out / f"primitiveskill-{args.backend}.png")
+    (args.output / "oracle.json").write_text(json.dumps(report, indent=2) + "\n")
+    Image.fromarray(np.hstack([picture for _, picture in found])).save(
+        args.output / f"primitiveskill-{args.backend}.png"
+    )
 
 
 if __name__ == "__main__":

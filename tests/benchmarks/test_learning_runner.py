@@ -37,7 +37,7 @@ KNOWN = {"tiny": TINY}
 def finished(tmp_path_factory) -> tuple[Path, dict, list[str]]:
     """All three cells, two at a time; one of them cannot work."""
     folder, said = tmp_path_factory.mktemp("learning"), []
-    return folder, run_learning("ti*", jobs=2, out=folder, known=KNOWN, say=said.append), said
+    return folder, run_learning("ti*", jobs=2, output=folder, known=KNOWN, say=said.append), said
 
 
 @pytest.mark.long

@@ -110,7 +110,7 @@ def test_what_cannot_tell_runs_only_by_force(tmp_path, monkeypatch, force):
     monkeypatch.setattr(command, "Runner", Played)
     monkeypatch.setattr(command, "measure", lambda *_: table(masked_bilevel=CANNOT, turn_bilevel=CAN))
     said: list[str] = []
-    result = run_learning("three", out=tmp_path, known={"three": EXPERIMENT}, force=force, say=said.append)
+    result = run_learning("three", output=tmp_path, known={"three": EXPERIMENT}, force=force, say=said.append)
     assert result["withheld"] == ([] if force else ["masked/seed0"])
     assert result["finished"] == [f"{name}/seed0" for name in THREE if force or name != "masked"]
     assert result["pass"] and any("cannot tell masked" in line for line in said)
@@ -121,7 +121,7 @@ def test_who_is_asked_to_stop_while_starts_are_trained_trains_nothing_more(tmp_p
         asked_to_stop = True
 
     monkeypatch.setattr(command, "Runner", Stopped)
-    result = run_learning("three", out=tmp_path, known={"three": EXPERIMENT}, say=lambda line: None)
+    result = run_learning("three", output=tmp_path, known={"three": EXPERIMENT}, say=lambda line: None)
     assert result["finished"] == [] and len(result["unfinished"]) == 3 and result["pass"] is False
 
 

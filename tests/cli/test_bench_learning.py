@@ -19,17 +19,17 @@ def test_without_an_experiment_it_lists_them(agentrl_cli):
 
 def test_a_wrong_name_is_met_with_a_suggestion(agentrl_cli):
     done = agentrl_cli("bench", "learning", "stepo")
-    assert done.status == 1 and "steppo" in done.err
+    assert done.status == 2 and "steppo" in done.err
 
 
 def test_speed_benchmarks_have_no_experiments(agentrl_cli):
     done = agentrl_cli("bench", "grid", "steppo")
-    assert done.status == 1 and "bench grid has no option 'experiment'" in done.err
+    assert done.status == 2 and "bench grid has no option 'experiment'" in done.err
 
 
 def test_writing_up_an_empty_folder_trains_nothing_and_does_not_pass(agentrl_cli, tmp_path):
     out = tmp_path / "runs"
-    done = agentrl_cli("bench", "learning", "vlm", "--summarise-only", "--out", str(out), "--json")
+    done = agentrl_cli("bench", "learning", "vlm", "--summarise-only", "--output", str(out), "--json")
     assert done.status == 1 and done.json["finished"] == [] and done.json["written"] == []
     assert len(done.json["unfinished"]) == len(EXPERIMENTS["vlm"].cells) and not out.exists()
 
@@ -49,7 +49,7 @@ def test_every_note_belongs_to_an_experiment():
 
 def test_pages_can_be_written_again_without_the_runs(agentrl_cli, tmp_path):
     (tmp_path / "learning_farming.json").write_bytes((KEPT / "learning_farming.json").read_bytes())
-    words = ("bench", "learning", "farming", "--summarise-only", "--out", str(tmp_path / "runs"))
+    words = ("bench", "learning", "farming", "--summarise-only", "--output", str(tmp_path / "runs"))
     done = agentrl_cli(*words, "--results", str(tmp_path), "--json")
     assert [Path(path).relative_to(tmp_path).as_posix() for path in done.json["written"]] == [
         "runs/pages/farming.md",

@@ -196,4 +196,4 @@ def test_a_demo_that_cannot_be_is_one_line(agentrl_cli, small, tmp_path, words, 
     if "--output" not in words:
         words += ["--output", str(tmp_path / "demo")]
     done = agentrl_cli("demo", *words)
-    assert done.status == 1 and said in done.err and done.err.count("\n") == 1
+    assert done.status == 2 and said in done.err and done.err.count("\n") == 1

@@ -12,12 +12,22 @@ LAKE = "agentrl/FrozenLake-Text-v0"
 
 
 def test_options_of_a_model_reach_it(agentrl_cli, tmp_path: Path) -> None:
-    path = tmp_path / "episodes.jsonl"
     model = ("--policy", "hf:tiny-text", "--max-new-tokens", "4", "--temperature", "0.5", "--greedy", "--device", "cpu")
-    play = ("--episodes", "3", "--prompt-style", "step", "--history", "1", "--num-envs", "2", "--save", str(path))
+    play = (
+        "--episodes",
+        "3",
+        "--prompt-style",
+        "step",
+        "--history",
+        "1",
+        "--num-envs",
+        "2",
+        "--output",
+        str(tmp_path / "run"),
+    )
     result = agentrl_cli("eval", LAKE, *model, *play, "--json").json
     assert (result["policy"], result["episodes"], result["faults"]) == ("hf:tiny-text", 3, 0)
-    for trajectory in read_trajectories(path):
+    for trajectory in read_trajectories(tmp_path / "run" / "trajectories" / "FrozenLake-Text-v0_hf-tiny-text.jsonl"):
         assert len(trajectory.steps) == 3
         for step in trajectory.steps:
             chosen = {name: step.sampling[name] for name in ("temperature", "greedy", "max_new_tokens")}
@@ -43,4 +53,4 @@ def test_options_of_a_model_reach_it(agentrl_cli, tmp_path: Path) -> None:
 )
 def test_options_that_cannot_work_are_refused(agentrl_cli, words: tuple[str, ...], says: str) -> None:
     done = agentrl_cli("eval", LAKE, "--episodes", "1", *words, "--json")
-    assert done.status == 1 and says in done.err
+    assert done.status == 2 and says in done.err

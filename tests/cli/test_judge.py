@@ -13,6 +13,7 @@ from agentrl.rollout.parquet import to_parquet
 from agentrl.rollout.trajectory_file import read_trajectories
 
 ROOM = "agentrl/Sokoban-Text-v0"
+KEPT = "trajectories/Sokoban-Text-v0_oracle.jsonl"
 EXACT = "tests.toy_judges:Exact"
 BOTH = ("--strategy", "grounding_worldmodeling")
 
@@ -21,21 +22,21 @@ BOTH = ("--strategy", "grounding_worldmodeling")
 def saved(agentrl_cli, tmp_path: Path):
     """A file of oracle episodes; options of eval decide how they were judged."""
 
-    def make(*options: str, name: str = "a.jsonl", episodes: int = 4) -> Path:
-        path = tmp_path / name
-        words = ("--policy", "oracle", "--episodes", str(episodes), *BOTH, *options, "--save", str(path), "--json")
+    def make(*options: str, name: str = "a", episodes: int = 4) -> Path:
+        folder = tmp_path / name
+        words = ("--policy", "oracle", "--episodes", str(episodes), *BOTH, *options, "--output", str(folder), "--json")
         done = agentrl_cli("eval", ROOM, *words)
         assert done.status == 0, done.err
-        return path
+        return folder / KEPT
 
     return make
 
 
 def test_eval_writes_trajectories_whose_rewards_are_those_it_reports(agentrl_cli, tmp_path: Path) -> None:
-    path = tmp_path / "run" / "a.jsonl"
-    words = ("--policy", "oracle", "--episodes", "5", *BOTH, "--judge", EXACT, "--save", str(path), "--json")
+    folder = tmp_path / "run"
+    words = ("--policy", "oracle", "--episodes", "5", *BOTH, "--judge", EXACT, "--output", str(folder), "--json")
     result = agentrl_cli("eval", ROOM, *words).json
-    trajectories = read_trajectories(path)
+    trajectories = read_trajectories(folder / KEPT)
     assert len(trajectories) == 5
     assert sum(t.reward for t in trajectories) / 5 == pytest.approx(result["reward_mean"])
     assert result["reward_terms"]["grounding"] == result["reward_terms"]["worldmodeling"] == 0.5 * result["turns_mean"]
@@ -46,13 +47,13 @@ def test_deferred_evaluations_are_settled_by_judge(agentrl_cli, saved, tmp_path:
     path, out = saved("--deferred"), tmp_path / "out.jsonl"
     before = path.read_bytes()
     assert all(t.reward is None for t in read_trajectories(path))
-    result = agentrl_cli("judge", str(path), "--judge", EXACT, "--out", str(out), "--json").json
+    result = agentrl_cli("judge", str(path), "--judge", EXACT, "--output", str(out), "--json").json
     assert result["settled"] == result["trajectories"] == 4 and result["faults"] == result["pending"] == 0
     assert result["scores"] == {"grounding": 1.0, "worldmodeling": 1.0}
     assert result["rewards"]["before"] == {"known": 0, "mean": None}
     assert result["rewards"]["after"]["known"] == 4
     assert path.read_bytes() == before
-    paid = read_trajectories(saved("--judge", EXACT, name="b.jsonl"))
+    paid = read_trajectories(saved("--judge", EXACT, name="b"))
     assert [t.reward for t in read_trajectories(out)] == [t.reward for t in paid]
 
 
@@ -60,15 +61,15 @@ def test_parquet_files_are_judged_like_json_lines(agentrl_cli, saved, tmp_path: 
     path = saved("--deferred")
     lines = agentrl_cli("judge", str(path), "--judge", EXACT, "--json").json
     closed, out = to_parquet(path), tmp_path / "out.parquet"
-    result = agentrl_cli("judge", str(closed), "--judge", EXACT, "--out", str(out), "--json").json
+    result = agentrl_cli("judge", str(closed), "--judge", EXACT, "--output", str(out), "--json").json
     assert result["judged"] == lines["judged"] > 0 and result["rewards"] == lines["rewards"]
     assert not any(trajectory.pending for trajectory in read_trajectories(out))
 
 
 def test_pending_can_be_settled_in_the_file_itself_and_only_pending(agentrl_cli, saved) -> None:
     path = saved("--deferred")
-    assert "--pending" in agentrl_cli("judge", str(path), "--judge", EXACT, "--out", str(path)).err
-    done = agentrl_cli("judge", str(path), "--judge", EXACT, "--out", str(path), "--pending", "--json")
+    assert "--pending" in agentrl_cli("judge", str(path), "--judge", EXACT, "--output", str(path)).err
+    done = agentrl_cli("judge", str(path), "--judge", EXACT, "--output", str(path), "--pending", "--json")
     assert done.json["settled"] == 4
     again = agentrl_cli("judge", str(path), "--judge", "tests.toy_judges:Down", "--pending", "--json")
     assert again.status == 0 and again.json["requests"] == 0
@@ -119,7 +120,7 @@ def test_tables_show_the_figures(agentrl_cli, saved) -> None:
 def test_keys_are_not_printed_and_not_written(agentrl_cli, saved, tmp_path: Path) -> None:
     keyed = '{"kind": "tests.toy_judges:Keyed", "api_key": "canary-key-0815"}'
     path, out = saved("--judge", keyed), tmp_path / "out.jsonl"
-    done = agentrl_cli("judge", str(path), "--judge", keyed, "--against", keyed, "--out", str(out), "--json")
+    done = agentrl_cli("judge", str(path), "--judge", keyed, "--against", keyed, "--output", str(out), "--json")
     evaluated = agentrl_cli("eval", ROOM, "--episodes", "1", *BOTH, "--judge", keyed, "--json")
     everything = path.read_text() + out.read_text() + done.out + done.err + evaluated.out + evaluated.err
     assert "canary" not in everything and done.json["judged"] > 0
@@ -151,13 +152,13 @@ def test_wrap_takes_any_wrapper(agentrl_cli, tmp_path: Path) -> None:
 )
 def test_eval_refuses_what_cannot_work(agentrl_cli, words: tuple[str, ...], says: str) -> None:
     done = agentrl_cli("eval", ROOM, "--episodes", "1", *words, "--json")
-    assert done.status == 1 and says in done.json["error"]
+    assert done.status == 2 and says in done.json["error"]
 
 
 def test_an_older_file_is_never_written_over(agentrl_cli, saved) -> None:
     path = saved("--deferred", episodes=1)
-    done = agentrl_cli("eval", ROOM, "--episodes", "1", "--save", str(path))
-    assert done.status == 1 and "already exists" in done.err
+    done = agentrl_cli("eval", ROOM, "--episodes", "1", "--output", str(path.parents[1]))
+    assert done.status == 2 and "already exists" in done.err
     assert len(read_trajectories(path)) == 1
 
 
@@ -177,7 +178,7 @@ def test_judge_refuses_what_cannot_work(agentrl_cli, tmp_path: Path, content: An
     if content is not None:
         path.write_text(content)
     done = agentrl_cli("judge", str(path), *(words or ("--judge", EXACT)), "--json")
-    assert done.status == 1 and says in done.json["error"]
+    assert done.status == 2 and says in done.json["error"]
 
 
 def test_a_judge_that_cannot_be_reached_says_so_at_once(agentrl_cli, saved, monkeypatch) -> None:

@@ -65,7 +65,7 @@ def test_errors_of_any_verb_are_one_line_and_one_object(agentrl_cli, monkeypatch
     monkeypatch.setattr(list, "run", fail)
     done = agentrl_cli("list", "--json")
     line = " ".join(str(error).split())
-    assert done.status == 1
+    assert done.status == (2 if isinstance(error, ConfigError) else 1)
     assert done.err == f"agentrl: {line}\n"
     assert done.json == {"schema": 1, "error": line}
 
@@ -87,7 +87,7 @@ def test_interrupting_is_not_a_traceback(agentrl_cli, monkeypatch):
 @pytest.mark.parametrize("text", ["{", "[1]", "3", "size=3", ""])
 def test_env_kwargs_must_be_a_json_object(agentrl_cli, text):
     done = agentrl_cli("eval", LAKE, "--env-kwargs", text, "--json")
-    assert done.status == 1 and "--env-kwargs takes a JSON object" in done.json["error"]
+    assert done.status == 2 and "--env-kwargs takes a JSON object" in done.json["error"]
 
 
 def test_the_table_of_benches_is_listed(agentrl_cli):

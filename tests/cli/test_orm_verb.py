@@ -27,7 +27,7 @@ class Reads:
 def test_a_judge_and_another_are_measured_on_the_episodes_of_several_players(agentrl_cli, tmp_path):
     saved = tmp_path / "episodes.jsonl"
     words = ("--judge", PERFECT, "--against", HALF, "--episodes", "12", "--players", "oracle", "random", "--json")
-    done = agentrl_cli("orm", LAKE, *words, "--save", str(saved))
+    done = agentrl_cli("orm", LAKE, *words, "--output", str(saved))
     assert done.status == 0 and done.json["episodes"] == 24 and done.json["split"] == "test"
     good, half = (one["players"] for one in done.json["judges"])
     assert set(good) == {"all", "oracle", "random"} and good["oracle"]["success"] == 1.0

@@ -104,7 +104,7 @@ def test_hostile_lines_are_turns_and_never_reach_the_terminal(agentrl_cli):
 def test_pictures_are_saved(agentrl_cli, tmp_path):
     for env_id in (VISUAL, TEXT):
         folder = tmp_path / env_id[-9:-3]
-        out = agentrl_cli("play", env_id, "--save", str(folder), stdin="Up\n").out
+        out = agentrl_cli("play", env_id, "--output", str(folder), stdin="Up\n").out
         assert [path.name for path in sorted(folder.iterdir())] == ["0000.png", "0001.png"]
         with Image.open(folder / "0001.png") as picture:
             assert picture.size == (192, 192)
@@ -113,14 +113,14 @@ def test_pictures_are_saved(agentrl_cli, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_one_line(agentrl_cli, tmp_path):
     (tmp_path / "file").write_text("")
-    done = agentrl_cli("play", VISUAL, "--save", str(tmp_path / "file"), stdin="")
-    assert done.status == 1 and len(done.err.splitlines()) == 1
+    done = agentrl_cli("play", VISUAL, "--output", str(tmp_path / "file"), stdin="")
+    assert done.status == 2 and len(done.err.splitlines()) == 1
 
 
 def test_pictures_are_shown_in_blocks_on_request_and_mentioned_otherwise(agentrl_cli):
     assert UPPER_HALF in agentrl_cli("play", VISUAL, "--pictures", "blocks").out
     plain = agentrl_cli("play", VISUAL).out
-    assert UPPER_HALF not in plain and "--save DIR" in plain
+    assert UPPER_HALF not in plain and "--output DIR" in plain
 
 
 def test_blocks_show_every_pixel_of_a_small_picture():
@@ -146,13 +146,13 @@ def test_fitting_keeps_the_shape():
 @pytest.mark.parametrize("words", [("--seed", "-1"), ("--split", "none"), ("--env-kwargs", '{"split": "dev"}')])
 def test_bad_options_are_one_line(agentrl_cli, words):
     done = agentrl_cli("play", TEXT, *words)
-    assert done.status == 1 and len(done.err.splitlines()) == 1
+    assert done.status == 2 and len(done.err.splitlines()) == 1
 
 
 def test_an_svg_is_drawn_beside_its_target(agentrl_cli, tmp_path):
     lines = '<svg viewBox="0 0 9 9"><rect width="9" height="9" fill="red"/></svg>\nundo\n```\n'
     kwargs = '{"scorers": [{"scorer": "colours", "weight": 1}], "image_size": 48}'
-    options = ("--pictures", "blocks", "--save", str(tmp_path), "--env-kwargs", kwargs)
+    options = ("--pictures", "blocks", "--output", str(tmp_path), "--env-kwargs", kwargs)
     done = agentrl_cli("play", "agentrl/SVG-Visual-v0", *options, stdin=lines)
     assert done.status == 0 and UPPER_HALF in done.out and "Markdown fence" in done.out
     before, drawn, undone, refused = (np.asarray(Image.open(path)) for path in sorted(tmp_path.iterdir()))

@@ -154,5 +154,5 @@ def test_the_number_of_processes_is_not_handed_on() -> None:
 def test_several_processes_without_an_output_would_write_to_several_folders(monkeypatch, capsys) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
-    assert main(["train", "sft"]) == 1
+    assert main(["train", "sft"]) == 2
     assert "need --output" in capsys.readouterr().err

@@ -17,7 +17,7 @@ def test_check_runs_the_real_kit(agentrl_cli):
 
 
 def test_record_writes_a_film_that_can_be_watched_and_a_page_that_can_be_read(agentrl_cli, tmp_path):
-    done = agentrl_cli("record", LAKE, "--policy", "oracle", "--episodes", "2", "--folder", str(tmp_path), "--json")
+    done = agentrl_cli("record", LAKE, "--policy", "oracle", "--episodes", "2", "--output", str(tmp_path), "--json")
     assert done.status == 0, done.err
     films = sorted(tmp_path.rglob("*.gif"))
     assert len(films) == 2

@@ -29,7 +29,7 @@ def no_model(monkeypatch):
 @pytest.mark.parametrize("policy", ["hf:tiny-text", "openai:m", "vllm:m", "react:hf:tiny-text"])
 def test_models_do_not_play_grid_kinds(agentrl_cli, no_model, verb, policy):
     done = agentrl_cli(verb, GRID, "--policy", policy, "--episodes", "1", "--json")
-    assert done.status == 1 and f"{GRID} has neither: use its Text or Visual kind" in done.json["error"]
+    assert done.status == 2 and f"{GRID} has neither: use its Text or Visual kind" in done.json["error"]
     assert len(done.err.splitlines()) == 1
 
 
@@ -40,7 +40,7 @@ def test_models_are_not_trained_without_text(agentrl_cli, no_model, tmp_path, al
     words = ("--env", env, "--wrap", wrap, "--output", str(tmp_path / "run"), "--json")
     kwargs = ("--env-kwargs", json.dumps({} if wrap == "[]" else {"max_turns": 20, "max_actions_per_turn": 1}))
     done = agentrl_cli("train", algorithm, *words, *kwargs)
-    assert done.status == 1 and "use a Text or Visual kind" in done.json["error"]
+    assert done.status == 2 and "use a Text or Visual kind" in done.json["error"]
     assert not (tmp_path / "run").exists()
 
 
@@ -73,7 +73,7 @@ def test_a_judge_that_can_score_nothing_of_a_file_is_refused(agentrl_cli, tmp_pa
     with TrajectoryWriter(tmp_path / "a.jsonl") as writer:
         writer.write(Trajectory(steps=[step], env_id=SHOP))
     done = agentrl_cli(
-        "judge", str(tmp_path / "a.jsonl"), "--judge", judge, "--out", str(tmp_path / "b.jsonl"), "--json"
+        "judge", str(tmp_path / "a.jsonl"), "--judge", judge, "--output", str(tmp_path / "b.jsonl"), "--json"
     )
-    assert done.status == 1 and "use judge='structured' with representation='structured'" in done.json["error"]
+    assert done.status == 2 and "use judge='structured' with representation='structured'" in done.json["error"]
     assert not (tmp_path / "b.jsonl").exists()

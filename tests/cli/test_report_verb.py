@@ -16,7 +16,7 @@ def test_it_writes_the_page_and_says_where(agentrl_cli, tmp_path):
 
 def test_a_folder_that_is_no_run_is_one_line(agentrl_cli, tmp_path):
     done = agentrl_cli("report", str(tmp_path), "--json")
-    assert done.status == 1 and "no metrics.jsonl" in done.json["error"] and len(done.err.splitlines()) == 1
+    assert done.status == 2 and "no metrics.jsonl" in done.json["error"] and len(done.err.splitlines()) == 1
 
 
 def test_it_leafs_through_the_episodes_of_a_file(agentrl_cli, tmp_path):
@@ -28,7 +28,7 @@ def test_it_leafs_through_the_episodes_of_a_file(agentrl_cli, tmp_path):
     assert shown.status == 0 and "the file holds more" in shown.out and (tmp_path / "pages" / "page_1.html").is_file()
     assert Path(agentrl_cli("report", str(folder), "--json").json["report"]).is_file()  # the pages are not in its way
     refused = agentrl_cli("report", str(folder), "--first", "2")
-    assert refused.status == 1 and "for a file" in refused.err
+    assert refused.status == 2 and "for a file" in refused.err
     assert "does not exist" in agentrl_cli("report", str(tmp_path / "nothing")).err
 
 
@@ -40,5 +40,5 @@ def test_several_runs_are_compared(agentrl_cli, tmp_path):
     agentrl_cli("report", f"A={runs[0]}", f"A={runs[1]}", "--output", str(page))
     assert "<h1>Comparison of A</h1>" in page.read_text()
     refused = agentrl_cli("report", *runs, "--first", "2")
-    assert refused.status == 1 and "for one run or file" in refused.err
+    assert refused.status == 2 and "for one run or file" in refused.err
     assert agentrl_cli("report").status != 0

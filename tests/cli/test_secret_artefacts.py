@@ -82,18 +82,19 @@ def test_a_training_run_leaves_no_key_anywhere(agentrl_cli, echoing, tmp_path):
     assert MASK in (run / "config.json").read_text() and MASK in (run / "report.html").read_text()
     # What was not stored must be given again.
     done = agentrl_cli("train", "--resume", str(run), "--iterations", "2")
-    assert done.status == 1 and "give judge again" in done.err
+    assert done.status == 2 and "give judge again" in done.err
     (planned,) = make_plan(read_words(["--resume", str(run), "--judge", judge])).runs
     check_same_run(json.loads((run / "config.json").read_text()), planned.arguments, "ppo")
 
 
 def test_evaluating_and_judging_leave_no_key_anywhere(agentrl_cli, echoing, tmp_path):
-    judge, saved = json.dumps(spec_of(echoing.base_url, str(tmp_path / "replies.sqlite"))), tmp_path / "a.jsonl"
-    words = ("--policy", "oracle", "--episodes", "3", *BOTH, "--judge", judge, "--save", str(saved), "--json")
+    judge, folder = json.dumps(spec_of(echoing.base_url, str(tmp_path / "replies.sqlite"))), tmp_path / "a"
+    words = ("--policy", "oracle", "--episodes", "3", *BOTH, "--judge", judge, "--output", str(folder), "--json")
     done = agentrl_cli("eval", LAKE, *words)
+    saved = folder / "trajectories" / "FrozenLake-Text-v0_oracle.jsonl"
     assert done.status == 0 and echoing.calls and echoing.calls[0].body["api_key"] == CANARIES[0]
     assert f"\"why\":\"[{{'X-Auth-Token': '{MASK}" in saved.read_text()
-    again = agentrl_cli("judge", str(saved), "--judge", judge, "--out", str(tmp_path / "b.parquet"), "--json")
+    again = agentrl_cli("judge", str(saved), "--judge", judge, "--output", str(tmp_path / "b.parquet"), "--json")
     assert again.status == 0
     table = agentrl_cli("judge", str(saved), "--judge", judge, "--against", judge)
     assert_clean(done.out, done.err, again.out, again.err, table.out, table.err)
@@ -115,7 +116,7 @@ def test_what_is_refused_is_not_written_before(agentrl_cli, tmp_path, changes):
     judge = json.dumps({"kind": "llm", "model": "m", "base_url": "http://127.0.0.1:9/v1", **changes})
     words = ("ppo", "--output", str(tmp_path / "run"), "--iterations", "1", "--judge", judge, *BOTH, *SMALL)
     done = agentrl_cli("train", *words, "--env", LAKE, "--json")
-    assert done.status == 1, done.err
+    assert done.status == 2, done.err
     assert_clean(done.out, done.err)
     assert_clean_files(tmp_path, 0)
 
@@ -152,5 +153,5 @@ def test_a_typing_mistake_does_not_print_the_key(agentrl_cli, option, tmp_path):
     broken = json.dumps(spec_of("http://127.0.0.1:9/v1"))[:-1]
     for verb in (("eval", LAKE, "--policy", "oracle"), ("train", "ppo", "--output", str(tmp_path / "run"))):
         done = agentrl_cli(*verb, *BOTH, option, broken, "--json")
-        assert done.status == 1
+        assert done.status == 2
         assert_clean(done.out, done.err)

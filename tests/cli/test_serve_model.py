@@ -59,26 +59,27 @@ def test_a_greedy_evaluation_through_the_endpoint_equals_that_of_the_model(agent
     # One at a time: in a batch with others the last digits of a probability may differ.
     words = ("eval", LAKE, "--episodes", "4", "--json", "--greedy", "--max-new-tokens", "16", "--num-envs", "1")
     there = ("--policy", "openai:tiny-text", "--base-url", endpoint, "--policy-kwargs", '{"token_ids": true}')
-    near = agentrl_cli(*words, "--policy", "hf:tiny-text", "--save", str(tmp_path / "near.jsonl"))
-    far = agentrl_cli(*words, *there, "--save", str(tmp_path / "far.jsonl"))
+    near = agentrl_cli(*words, "--policy", "hf:tiny-text", "--output", str(tmp_path / "near"))
+    far = agentrl_cli(*words, *there, "--output", str(tmp_path / "far"))
     assert figures(near) == figures(far)
     assert far.json["policy"] == "openai:tiny-text"
     said = []
     for name in ("near", "far"):
-        text = (tmp_path / f"{name}.jsonl").read_text()
+        (kept,) = (tmp_path / name / "trajectories").iterdir()
+        text = kept.read_text()
         assert KEY not in text
         said.append([[step["action"] for step in json.loads(line)["steps"]] for line in text.splitlines()])
     assert said[0] == said[1] and any(action for turns in said[0] for action in turns)
 
 
 def test_react_plays_through_the_endpoint(agentrl_cli, endpoint, tmp_path):
-    kwargs = ("--policy-kwargs", '{"max_new_tokens": 16, "examples": 1}', "--save", str(tmp_path / "t.jsonl"))
+    kwargs = ("--policy-kwargs", '{"max_new_tokens": 16, "examples": 1}', "--output", str(tmp_path / "run"))
     done = agentrl_cli(
         "eval", LAKE, "--policy", "react:openai:tiny-text", "--base-url", endpoint, "--episodes", "3", "--json", *kwargs
     )
     result = figures(done)
     assert (result["faults"], result["metrics"]["scored"]) == (0, 3)
-    records = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in next((tmp_path / "run").glob("trajectories/*")).read_text().splitlines()]
     assert all(step["finish_reason"] in ("stop", "length") for record in records for step in record["steps"])
 
 
@@ -102,7 +103,7 @@ def test_a_wrong_key_is_a_fault_of_every_episode_and_the_verb_fails(agentrl_cli,
 )
 def test_options_that_cannot_work_are_one_line(agentrl_cli, words, says):
     done = agentrl_cli("eval", LAKE, "--policy", "openai:m", "--episodes", "1", *words)
-    assert done.status == 1 and says in done.err and len(done.err.splitlines()) == 1
+    assert done.status == 2 and says in done.err and len(done.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -111,4 +112,4 @@ def test_options_that_cannot_work_are_one_line(agentrl_cli, words, says):
 )
 def test_what_cannot_be_served_is_one_line(agentrl_cli, words, says):
     done = agentrl_cli("serve-model", *words)
-    assert done.status == 1 and says in done.err
+    assert done.status == 2 and says in done.err

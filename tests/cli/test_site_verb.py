@@ -49,7 +49,7 @@ def test_the_shop_opens_serves_and_closes(words: list[str]) -> None:
     ],
 )
 def test_bad_options_are_named(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["shop", *words]) == 1
+    assert main(["shop", *words]) == 2
     assert named in capsys.readouterr().err
 
 
@@ -58,4 +58,4 @@ def test_the_sites_are_listed_and_unknown_ones_refused(agentrl_cli) -> None:
     assert 'Did you mean "webshop"' in agentrl_cli("site", "webshoop").err
     assert "agentrl/Sokoban-Text-v0 has no web site" in agentrl_cli("site", "agentrl/Sokoban-Text-v0").err
     unknown = agentrl_cli("site", "webshop", "--env-kwargs", '{"catalog_size": 1000}')
-    assert unknown.status == 1 and 'Did you mean "catalogue_size"' in unknown.err
+    assert unknown.status == 2 and 'Did you mean "catalogue_size"' in unknown.err

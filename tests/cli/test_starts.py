@@ -52,7 +52,7 @@ def test_results_do_not_depend_on_the_hash_seed():
     ("words", "status", "says"),
     [
         (("evla",), 2, 'Did you mean "eval"'),
-        (("eval", "agentrl/Sokban-Text-v0"), 1, 'Did you mean "agentrl/Sokoban-Text-v0"'),
+        (("eval", "agentrl/Sokban-Text-v0"), 2, 'Did you mean "agentrl/Sokoban-Text-v0"'),
     ],
 )
 def test_mistakes_are_one_line_without_a_traceback(words, status, says):

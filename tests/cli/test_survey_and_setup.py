@@ -34,7 +34,7 @@ def test_the_command_prints_the_table(agentrl_cli) -> None:
         "1 made, 1 drawn; the oracle solved 1 of 1" in agentrl_cli("survey", "*/FrozenLake-Text*", "--starts", "1").out
     )
     refused = agentrl_cli("survey", "gird")
-    assert refused.status == 1 and 'Did you mean "grid"' in refused.err
+    assert refused.status == 2 and 'Did you mean "grid"' in refused.err
 
 
 def test_setups_are_listed_and_unknown_ones_refused(agentrl_cli) -> None:

@@ -155,7 +155,7 @@ def test_a_recipe_that_was_stopped_goes_on_as_a_whole(agentrl_cli, signalled, tm
     done = agentrl_cli("train", "--recipe", str(recipe), "--output", str(folder), *IMITATE)
     assert done.status == 143 and "resume with" in done.err and not (folder / "b").exists()
     taken = agentrl_cli("train", "--recipe", str(recipe), "--output", str(folder))
-    assert taken.status == 1 and "holds a run already" in taken.err
+    assert taken.status == 2 and "holds a run already" in taken.err
     reached = len(lines(folder / "a"))
     again = agentrl_cli("train", "--resume", str(folder), "--a.iterations", str(reached + 1), "--json")
     assert [stage["iterations"] for stage in again.json["stages"]] == [reached + 1, 1]
@@ -180,7 +180,7 @@ def test_a_recipe_that_was_stopped_goes_on_as_a_whole(agentrl_cli, signalled, tm
 )
 def test_a_run_that_cannot_begin_is_one_line(agentrl_cli, tmp_path, words, said):
     done = agentrl_cli("train", "sft", "--output", str(tmp_path / "run"), *IMITATE, *words, "--json")
-    assert done.status == 1 and said in done.json["error"] and "Traceback" not in done.err
+    assert done.status == 2 and said in done.json["error"] and "Traceback" not in done.err
     assert done.err.rstrip().endswith(done.json["error"])
 
 
@@ -188,7 +188,7 @@ def test_a_recipe_that_could_not_begin_may_be_tried_again(agentrl_cli, tmp_path)
     recipe, folder = tmp_path / "two.toml", tmp_path / "run"
     recipe.write_text("[[stage]]\nalgorithm = 'sft'\niterations = 1\n" * 2)
     words = ("--recipe", str(recipe), "--output", str(folder), *IMITATE)
-    assert agentrl_cli("train", *words, "--device", "cuda:99").status == 1
+    assert agentrl_cli("train", *words, "--device", "cuda:99").status == 2
     again = agentrl_cli("train", *words, "--json")
     assert again.status == 0 and len(again.json["stages"]) == 2
 
@@ -196,7 +196,7 @@ def test_a_recipe_that_could_not_begin_may_be_tried_again(agentrl_cli, tmp_path)
 def test_a_taken_folder_is_refused_and_left_alone(agentrl_cli, begun):
     before = sorted(begun.rglob("*"))
     done = agentrl_cli("train", "ppo", "--output", str(begun), *PLAY)
-    assert done.status == 1 and "holds a run already" in done.err and f"--resume {begun}" in done.err
+    assert done.status == 2 and "holds a run already" in done.err and f"--resume {begun}" in done.err
     assert sorted(begun.rglob("*")) == before
 
 
@@ -211,7 +211,7 @@ def test_a_taken_folder_is_refused_and_left_alone(agentrl_cli, begun):
 )
 def test_a_run_cannot_go_on_as_another(agentrl_cli, begun, words, said):
     done = agentrl_cli("train", *words, "--resume", str(begun))
-    assert done.status == 1 and said in done.err
+    assert done.status == 2 and said in done.err
 
 
 def test_damaged_checkpoints_are_passed_over_and_never_silently_begun_again(agentrl_cli, begun):
@@ -223,7 +223,7 @@ def test_damaged_checkpoints_are_passed_over_and_never_silently_begun_again(agen
         path.write_bytes(b"x")
     before = (begun / "metrics.jsonl").read_bytes()
     done = agentrl_cli("train", "--resume", str(begun))
-    assert done.status == 1 and "damaged" in done.err
+    assert done.status == 2 and "damaged" in done.err
     assert (begun / "metrics.jsonl").read_bytes() == before
 
 
@@ -232,14 +232,14 @@ def test_damaged_checkpoints_are_passed_over_and_never_silently_begun_again(agen
 def test_a_damaged_description_of_a_run_is_one_line(agentrl_cli, tmp_path, file, content):
     (tmp_path / file).write_text(content)
     done = agentrl_cli("train", "--resume", str(tmp_path))
-    assert done.status == 1 and str(tmp_path) in done.err and done.err.count("\n") == 1
+    assert done.status == 2 and str(tmp_path) in done.err and done.err.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(agentrl_cli, tmp_path):
     (tmp_path / "file").write_text("")
     for words in (("sft", *IMITATE), ("--recipe", "frozenlake-demo")):
         done = agentrl_cli("train", *words, "--output", str(tmp_path / "file" / "run"))
-        assert done.status == 1 and "choose another output" in done.err
+        assert done.status == 2 and "choose another output" in done.err
 
 
 def test_a_disk_without_room_for_a_checkpoint_is_one_line(agentrl_cli, tmp_path):

@@ -124,7 +124,7 @@ def test_underscores_and_equal_signs_are_understood():
 )
 def test_words_that_make_no_sense_are_one_line(agentrl_cli, words, said):
     done = agentrl_cli("train", *words)
-    assert done.status == 1 and said in done.err and done.err.count("\n") == 1
+    assert done.status == 2 and said in done.err and done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", [("--iteratons", "3"), ("--iterations", "many"), ("--critic", "none")])
@@ -191,7 +191,7 @@ def test_a_recipe_that_makes_no_sense_is_one_line(agentrl_cli, tmp_path, text, s
     path = tmp_path / "bad.toml"
     path.write_text(text)
     done = agentrl_cli("train", "--recipe", str(path), "--output", str(tmp_path / "run"))
-    assert done.status == 1 and said in done.err and done.err.count("\n") == 1
+    assert done.status == 2 and said in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "run").exists()
 
 
@@ -236,7 +236,7 @@ def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_c
     assert (tmp_path / "frozenlake-webrl.toml").read_text() == recipe_text("frozenlake-webrl")
     (tmp_path / "frozenlake-webrl.toml").write_text("mine")
     again = agentrl_cli("recipe", "copy", "frozenlake-webrl")
-    assert again.status == 1 and "already exists" in again.err
+    assert again.status == 2 and "already exists" in again.err
     assert (tmp_path / "frozenlake-webrl.toml").read_text() == "mine"
     other = agentrl_cli("recipe", "copy", "frozenlake-webrl", str(tmp_path / "other.toml"), "--json")
     assert load_recipe(other.json["file"]).stages == load_recipe("frozenlake-webrl").stages
@@ -254,7 +254,7 @@ def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_c
 )
 def test_recipe_verbs_that_make_no_sense_are_one_line(agentrl_cli, words, said):
     done = agentrl_cli("recipe", *words)
-    assert done.status == 1 and said in done.err
+    assert done.status == 2 and said in done.err
 
 
 def test_a_plan_that_changed_on_the_disk_is_refused(two_stages, tmp_path):

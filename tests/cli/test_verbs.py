@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import time
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
@@ -29,7 +31,34 @@ def test_list_has_the_pinned_keys_for_every_row(agentrl_cli):
     assert [row["id"] for row in rows] == [entry.id for entry in entries]
     assert all(list(row) == ["id", "kind", "available", "extra", "backend", "summary"] for row in rows)
     shown = agentrl_cli("list").out
-    assert all(row["id"] in shown for row in rows)
+    folded = {entry.id for family in registry.FAMILIES if family.summary for entry in family.envs}
+    assert len(folded) > 50 and all((row["id"] in shown) != (row["id"] in folded) for row in rows)
+
+
+def test_a_large_family_is_one_row_unless_a_pattern_names_it(agentrl_cli):
+    shown = agentrl_cli("list").out
+    (row,) = (line for line in shown.splitlines() if "MetaWorld" in line)
+    assert "agentrl/MetaWorld-* (54 ids)" in row and "Fifty tasks" in shown
+    assert agentrl_cli("list", "agentrl/MetaWorld-*").out.count("agentrl/MetaWorld-") == 54
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("sokoban",), {"Sokoban-Grid-v0", "Sokoban-Text-v0", "Sokoban-Visual-v0", "parallel_env"}),
+        (("agentrl/*Lake-Text-v0",), {"FrozenLake-Text-v0"}),
+        (("Goal", "SVG"), {"LIBERO-Goal-v0", "LIBERO-Goal-Text-v0", "SVG-Visual-v0"}),
+    ],
+)
+def test_list_takes_parts_of_ids_and_patterns(agentrl_cli, words, found):
+    rows = agentrl_cli("list", *words, "--json").json
+    assert {row["id"].rpartition("/")[2].rpartition("sokoban_duo.")[2] for row in rows} == found
+
+
+def test_a_pattern_that_fits_nothing_is_wrong_usage(agentrl_cli):
+    done = agentrl_cli("list", "*/Sokobann*")
+    assert done.status == 2 and "no environment fits" in done.err
+    assert "cannot be imported" in agentrl_cli("list", "no_such_module_here").err
 
 
 def unavailable_table():
@@ -63,7 +92,7 @@ def test_environments_of_several_players_are_described_and_not_taken_for_others(
         facts = agentrl_cli("info", entry.id, "--json").json
         assert facts["kind"] == "PettingZoo" and "player_1: " in facts["action_space"] and facts["system_prompt"]
         refused = agentrl_cli("eval", entry.id)
-        assert refused.status == 1 and "several players" in refused.err
+        assert refused.status == 2 and "several players" in refused.err
     assert registry.MULTIPLAYER
 
 
@@ -180,7 +209,7 @@ def test_check_hands_arguments_on_and_refuses_wrong_ones(agentrl_cli, kit):
 @pytest.mark.parametrize("words", [(), (LAKE, "--all"), ("agentrl/FrozenLak-Text-v0",)])
 def test_check_wants_to_know_what(agentrl_cli, kit, words):
     done = agentrl_cli("check", *words)
-    assert done.status == 1 and not kit.calls and len(done.err.splitlines()) == 1
+    assert done.status == 2 and not kit.calls and len(done.err.splitlines()) == 1
 
 
 # ---------------------------------------------------------------------- bench
@@ -234,12 +263,12 @@ def test_bench_fails_when_a_ratio_is_missed(agentrl_cli, fast_bench):
 def test_options_that_a_bench_does_not_take_are_refused(agentrl_cli, fast_bench):
     for words in (("--full",), ("--model", "tiny-text"), ("--jobs", "2")):
         done = agentrl_cli("bench", "grid", *words)
-        assert done.status == 1 and f"has no option '{words[0][2:]}'" in done.err
+        assert done.status == 2 and f"has no option '{words[0][2:]}'" in done.err
 
 
 def test_an_unknown_bench_suggests_the_nearest(agentrl_cli):
     done = agentrl_cli("bench", "gird")
-    assert done.status == 1 and 'Did you mean "grid"' in done.err
+    assert done.status == 2 and 'Did you mean "grid"' in done.err
 
 
 # ---------------------------------------------------------------------- record
@@ -270,7 +299,7 @@ def recorder(monkeypatch):
 
 
 def test_record_says_where_the_files_are(agentrl_cli, recorder, tmp_path):
-    words = ("record", LAKE, "--episodes", "2", "--folder", str(tmp_path), "--formats", "gif", "html")
+    words = ("record", LAKE, "--episodes", "2", "--output", str(tmp_path), "--formats", "gif", "html")
     result = agentrl_cli(*words, "--json").json
     names = ["0.gif", "0.html", "1.gif", "1.html"]
     assert result["files"] == [str(tmp_path / name) for name in names]
@@ -318,22 +347,33 @@ def test_progress_is_a_bar_on_a_terminal(monkeypatch):
     assert "[b]label" in stream.written and "3/3" in stream.written and "\x1b[" in stream.written
 
 
-def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
-    now = iter(range(100))
-    monkeypatch.setattr(output.time, "monotonic", lambda: float(next(now)))
-    with output.progress("eval", 12) as advance:
-        for _ in range(12):
-            advance()
-    assert capsys.readouterr().err.splitlines() == [
-        "eval: 5/12, 5.0 s, about 7 s left",
-        "eval: 10/12, 10.0 s, about 2 s left",
-        "eval: 12/12, 12.0 s",
-    ]
-
-
 def test_the_list_says_whose_world_each_environment_is(agentrl_cli):
     """Meta-World's own package and LIBERO's task files are not embedded worlds of agentrl's."""
     backends = {row["id"]: row["backend"] for row in agentrl_cli("list", "--json").json}
     ids = {name: {where for env_id, where in backends.items() if name in env_id} for name in ("MetaWorld", "LIBERO")}
     assert ids == {"MetaWorld": {"package metaworld"}, "LIBERO": {"LIBERO's task files"}}
     assert backends["agentrl/FrozenLake-Text-v0"] == "embedded"
+
+
+def test_progress_elsewhere_is_a_line_every_ten_seconds_even_if_nothing_ends(monkeypatch, capsys):
+    assert output.SECONDS_BETWEEN_LINES == 10
+    monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.05)
+    turns = iter(range(1, 100))
+    with output.progress("eval", 3, lambda: f"{next(turns)} turns") as advance:
+        time.sleep(0.3)  # nothing ends: WebShop's first episode took 106 s
+        silent = capsys.readouterr().err.splitlines()
+        advance(2)
+        time.sleep(0.12)
+        advance()
+    assert len(silent) >= 3 and re.fullmatch(r"eval: 0/3, 1 turns, 0\.\d s", silent[0])
+    told = capsys.readouterr().err.splitlines()
+    assert "eval: 2/3" in told[0] and "eval: 3/3" in told[-1] and " left" not in told[-1]
+
+
+def test_progress_ends_with_what_it_watches(monkeypatch, capsys):
+    monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.01)
+    with pytest.raises(ConfigError), output.progress("eval", 3):
+        raise ConfigError("size")
+    capsys.readouterr()
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""

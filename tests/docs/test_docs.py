@@ -85,6 +85,23 @@ def test_an_environment_that_cannot_run_here_shows_its_committed_picture(
     assert all(f"\n## {title}\n" in page for title in generate.SECTIONS)
 
 
+def test_pages_are_titled_by_the_names_of_environments() -> None:
+    titles = {entry.entry_point: generate.name_of(entry) for entry in (*TABLE, *MULTIPLAYER)}
+    modules = {point.partition(":")[0] for point in titles}
+    assert modules == set(generate.NAMES) and len(set(titles.values())) == len(titles)
+    assert {"LIBERO in words", "Two-player Sokoban", "Meta-World"} <= set(titles.values())
+
+
+def test_the_front_page_has_four_groups_an_install_line_and_code() -> None:
+    page = (Path(generate.__file__).parent / "index.md").read_text()
+    assert re.findall(r"^:caption: (.+)$", page, re.MULTILINE) == ["Start", "Guides", "Reference", "Results"]
+    assert "pip install ." in page and "tutorials/evaluate" in page
+    readme = (Path(generate.__file__).parents[1] / "README.md").read_text()
+    start, end = (re.search(rf'^:{name}: "(.+)"$', page, re.MULTILINE)[1] for name in ("start-after", "end-before"))
+    shown = readme.partition(start.encode().decode("unicode_escape"))[2].partition(end)[0]
+    assert shown.count("\n") < 20 and "gym.make(" in shown and "env.step(reply)" in shown
+
+
 def test_every_training_option_is_listed_with_its_default_and_meaning() -> None:
     from agentrl.algorithms import ALGORITHMS, arguments_class
     from agentrl.cli.option_types import described

@@ -70,6 +70,6 @@ def test_the_command_line_lists_and_plays_it(capsys: pytest.CaptureFixture[str])
     assert (row["id"], row["kind"], row["backend"]) == (ID, "Text", "module guess") and "higher" in row["summary"]
     assert main(["eval", ID, "--policy", "oracle", "--episodes", "3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["success"] == 1.0
-    assert main(["list", "json"]) == 1 and main(["list", "no_such_module"]) == 1
+    assert main(["list", "json"]) == 2 and main(["list", "no_such_module"]) == 2
     refused = capsys.readouterr().err
     assert "registers no environment" in refused and "cannot be imported" in refused

@@ -287,7 +287,7 @@ def test_a_missing_package_names_the_extra(endpoint, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     with (
         closing(LLMJudge("m", endpoint.base_url, cache=False)) as judge,
-        pytest.raises(MissingExtra, match=r"agentrl-suite\[judge\]"),
+        pytest.raises(MissingExtra, match=r"agentrl-suite\[openai\]"),
     ):
         judge.score_sync([request(0, "x")])
 

@@ -48,5 +48,5 @@ def test_the_peers_get_ids_and_texts_alone(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_full_is_an_option_of_this_benchmark_only(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "grid", "--full"]) == 1
+    assert main(["bench", "grid", "--full"]) == 2
     assert "full" in capsys.readouterr().err
