@@ -184,6 +184,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     state_type = WebState
     representations = frozenset({"natural", "structured"})
+    task_reward = 1.0
     guides = GUIDES
 
     def __init__(

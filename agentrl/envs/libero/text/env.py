@@ -105,6 +105,7 @@ class LiberoTextEnv(LiberoTasks):
 
     state_type = LiberoTextState
     oracle_may_fail = True
+    task_reward = 1.0
     representations = frozenset({"natural", "structured"})
     action_names = tuple(VERBS)
     action_separator = SEPARATOR
