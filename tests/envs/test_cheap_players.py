@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentrl.core.env_class import env_class
+from agentrl.judges.fitting import is_readable
 from agentrl.policies import load_policy
 from agentrl.registry import FAMILIES, Entry
 from agentrl.rollout.evaluate import evaluate
@@ -66,9 +67,9 @@ def test_a_player_that_reaches_more_is_named() -> None:
 @pytest.mark.parametrize(
     ("env_id", "episodes", "kwargs"),
     [
-        case("agentrl/FrozenLake-Text-v0", 200, {}),
-        case("agentrl/Sokoban-Text-v0", 200, {}),
-        case("agentrl/Navigation-Text-v0", 100, {}),
+        case("agentrl/FrozenLake-Text-v0", 100, {}),
+        case("agentrl/Sokoban-Text-v0", 100, {}),
+        case("agentrl/Navigation-Text-v0", 60, {"homes": 10}),
         case("agentrl/WebShop-Text-v0", 20, SHOP),
         *(case(f"agentrl/PrimitiveSkill-{name}-Text-v0", 20, {}, long=True) for name in ("Place", "Stack", "Align")),
         case("agentrl/PrimitiveSkill-Drawer-Text-v0", 20, {}, long=True),
@@ -80,7 +81,7 @@ def test_players_without_work_stay_below_a_twentieth_of_the_oracle(
     ceiling = evaluate(env_id, "oracle", max(1, episodes // 10), env_kwargs=kwargs).success
     assert ceiling is not None and ceiling >= 0.95
     for name in BLIND:
-        policy = load_policy(name, seed=1, **({"tasks": 50} if name == "prior" else {}))
+        policy = load_policy(name, seed=1, **({"tasks": 20} if name == "prior" else {}))
         assert (evaluate(env_id, policy, episodes, env_kwargs=kwargs).success or 0.0) <= LIMIT * ceiling, name
 
 
@@ -99,19 +100,21 @@ QUICK: dict[str, Any] = {
     "agentrl/SVG-Visual-v0": {"scorers": [{"scorer": "classical", "weight": 5.0}], "image_size": 64},
     "agentrl/WebShop-Text-v0": SHOP,
 }
-EPISODES = {"agentrl/PrimitiveSkill-Place-Text-v0": 3, "agentrl/LIBERO-90-Text-v0": 3, "agentrl/SVG-Visual-v0": 4}
-SLOW = ("agentrl/LIBERO-90-Text-v0",)
+EPISODES = {"agentrl/LIBERO-90-Text-v0": 2, "agentrl/SVG-Visual-v0": 4}
+SLOW = ("agentrl/LIBERO-90-Text-v0", "agentrl/PrimitiveSkill-Place-Text-v0", "agentrl/WebArenaLite-Text-v0")
 
 
 @pytest.mark.parametrize("env_id", [case(entry.id, long=entry.id in SLOW) for entry in judged()])
 def test_copying_never_earns_more_than_honest_play_without_reasoning(env_id: str) -> None:
     cls: Any = env_class(env_id)
     assert cls.state_type.claims() is not None
-    episodes, kwargs = EPISODES.get(env_id, 10), QUICK.get(env_id, {})
+    episodes, kwargs = EPISODES.get(env_id, 5), QUICK.get(env_id, {})
     honest = evaluate(env_id, "oracle", episodes, env_kwargs=kwargs).reward_mean
     assert honest is not None
-    for representation in sorted(cls.representations):
-        wrappers = [{**BOTH, "representation": representation}, {"wrapper": "ReasoningReward", "judge": "rule"}]
+    by_rule = is_readable(cls.state_type.claims())  # else there is nothing that it could read: JSON alone is scored
+    for representation in sorted(cls.representations) if by_rule else ["structured"]:
+        judge = {"wrapper": "ReasoningReward", "judge": "rule" if by_rule else "structured"}
+        wrappers = [{**BOTH, "representation": representation}, judge]
         copied = evaluate(env_id, "copy", episodes, env_kwargs=kwargs, wrappers=wrappers)
         assert copied.format_rate == 1.0 and copied.reward_mean is not None
         print(f"{env_id} {representation}: copying earns {copied.reward_mean:.2f}, honest play {honest:.2f}")

@@ -48,6 +48,11 @@ class LiberoTextState(State):
         """`<name>_position` as [x, y, z], and the joints by name."""
         return {**{f"{name}_position": list(at) for name, at in self.positions.items()}, **self.joints}
 
+    def to_json(self) -> dict[str, Any]:
+        """The structured form, where judges find the positions, with what is asked, held and done."""
+        told = {"instruction": self.instruction, "held": self.held, "conditions": dict(self.conditions)}
+        return {**self.structured(), **told}
+
     @classmethod
     def claims(cls) -> Claims:
         """Every named position."""
