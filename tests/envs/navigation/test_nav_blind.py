@@ -14,6 +14,7 @@ GIVEN = "moveright, moveright, moveahead, moveahead, moveahead"
 CODES = {**MOVES, "rotateright": TURN_RIGHT, "rotateleft": TURN_LEFT, "lookup": 6, "lookdown": 6}  # 6: no step
 TURNS, ACTIONS_PER_TURN = 4, 5
 LIMIT = 0.05
+STRIDE = 7919  # a prime: all homes, and all tasks of each, come up alike
 
 
 def drawn(count: int, words: tuple[str, ...]) -> list[str]:
@@ -38,8 +39,8 @@ def arrivals(split: str, count: int) -> np.ndarray:
     """Which of the replies solve which of a split's tasks: bool [tasks, replies]."""
     env, met = NavigationEnv(split=split), []
     world, names = env._world, env.tasks()
-    for index in range(0, len(names), len(names) // count):
-        name, start = world.find(names[index])
+    for number in range(count):
+        name, start = world.find(names[number * STRIDE % len(names)])
         place = world._built(name.home)
         goals = place.steps_to(start.target, env.rules.success_distance) == 0
         cell, heading = np.array([place.floor.index(start.cell)]), np.array([start.heading])
@@ -66,9 +67,9 @@ def test_no_fixed_reply_solves_a_twentieth_of_two_thousand_tasks(split: str) -> 
 
 
 def test_the_walks_of_this_test_are_those_that_the_environment_plays() -> None:
-    env, chosen = NavigationEnv(split="test", min_solution=5, in_view=True), REPLIES[::4]
+    env, chosen = NavigationEnv(split="test", min_solution=5, in_view=True), REPLIES[::10]
     names = env.tasks()
-    for index in range(0, len(names), len(names) // 8):
+    for index in range(0, len(names), len(names) // 4):
         name, start = env._world.find(names[index])
         place = env._world._built(name.home)
         goals = place.steps_to(start.target, 1.0) == 0
