@@ -79,9 +79,7 @@ def test_no_more_turns_are_paid_than_right_play_takes() -> None:
     assert env.step(GOOD)[4]["unpaid"] is None  # another episode
 
 
-@pytest.mark.parametrize(
-    ("solved", "per_turn", "pay"), [(10, 3, 0.5), (10, 1, 5 / 12), (1, 3, 0.125), (0, 3, 0.0)]
-)
+@pytest.mark.parametrize(("solved", "per_turn", "pay"), [(10, 3, 0.5), (10, 1, 5 / 12), (1, 3, 0.125), (0, 3, 0.0)])
 def test_words_pay_no_more_than_a_share_of_the_task(solved: float, per_turn: int, pay: float) -> None:
     env = make(max_turns=9, max_actions_per_turn=per_turn, success_reward=solved)
     env.reset(options={"task": LEVEL})  # six moves: two turns of three, or six of one
