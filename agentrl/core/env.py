@@ -60,6 +60,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     reply_format: str = ""  # the tags of a reply, where the environment asks for others than the suite's own
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     step_penalty: float = 0.0  # what every action costs
+    task_reward: float | None = None  # all that a solved task pays, where wrappers that pay for words must know it
     graded: ClassVar[bool] = False  # is the task reward a degree of success? `info["graded"]` names its terms then
     oracle_may_fail: ClassVar[bool] = False  # True: a script that drives a simulator, which solves most tasks, not all
     snapshot_version: ClassVar[int] = 1

@@ -16,6 +16,7 @@ class PolicyKind(Part):
     """One row of the table of policies: a class that is called with the argument (if it takes one) and seed=..."""
 
     argument: str | None = None  # what follows the colon, in words; None: nothing does
+    optional: bool = False  # may the argument be left out?
 
 
 def check_kind(policy: str, env_id: str) -> None:
@@ -23,7 +24,7 @@ def check_kind(policy: str, env_id: str) -> None:
     from agentrl.core.errors import ConfigError
 
     chosen = KINDS.get(policy.partition(":")[0])
-    if chosen is not None and chosen.argument is not None and kind_of(env_id) == "Grid":
+    if chosen is not None and chosen.argument in ("model", "policy") and kind_of(env_id) == "Grid":
         raise ConfigError(
             f"a language model plays environments that read and write text; {env_id} has neither: "
             "use its Text or Visual kind"
@@ -34,6 +35,12 @@ KINDS: dict[str, PolicyKind] = {
     "random": PolicyKind("agentrl.policies.random:RandomPolicy", "samples the action space"),
     "oracle": PolicyKind("agentrl.policies.oracle:OraclePolicy", "plays the environment's own solution"),
     "human": PolicyKind("agentrl.policies.human:HumanPolicy", "asks a person in the terminal"),
+    "constant": PolicyKind(
+        "agentrl.policies.blind:ConstantPolicy", "gives the same reply in every turn", "reply", optional=True
+    ),
+    "random-constant": PolicyKind("agentrl.policies.blind:RandomConstantPolicy", "the same, drawn once by its seed"),
+    "copy": PolicyKind("agentrl.policies.blind:CopyPolicy", "replies with what it was told"),
+    "prior": PolicyKind("agentrl.policies.blind:PriorPolicy", "repeats the commonest solution of training tasks"),
     "hf": PolicyKind("agentrl.policies.hf:HFPolicy", "a transformers model, built in or in a folder", "model"),
     "vllm": PolicyKind("agentrl.policies.vllm:VLLMPolicy", "a model that vLLM runs, in a folder", "model"),
     "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
@@ -57,10 +64,10 @@ def load_policy(spec: str, *, seed: int = 0, **options: Any) -> Policy:
         raise ConfigError(f"unknown policy {name!r}.{did_you_mean(name, KINDS)} The policies are: {', '.join(KINDS)}.")
     if kind.argument is None and colon:
         raise ConfigError(f"policy {name!r} takes nothing after a colon; write just {name!r}")
-    if kind.argument is not None and not argument:
+    if kind.argument is not None and not argument and not (kind.optional and not colon):
         raise ConfigError(f"policy {name!r} needs its {kind.argument}: {name}:{kind.argument.upper()}")
     factory = kind.load()
-    given = [argument] if kind.argument is not None else []
+    given = [argument] if argument else []
     try:
         inspect.signature(factory).bind(*given, seed=seed, **options)
     except TypeError as error:

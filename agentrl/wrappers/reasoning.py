@@ -52,7 +52,9 @@ class Reasoning(AgentWrapper):
     - `"effective"`: no reply that ignores the task may live on its form. A turn is paid only if its actions were valid
       (else `info["unpaid"]` is "invalid"), every part says something (the dots of the template do not: "template"), the
       true state changed ("unchanged") and no more turns were paid than right play of this task takes ("enough"; no
-      limit where `actions_needed()` of the environment is None). `ReasoningReward` follows the same rule.
+      limit where `actions_needed()` of the environment is None). Where the environment says what a solved task pays
+      (`task_reward`), words pay less if need be: over all paid turns each weight of 0.5 comes to at most a quarter of
+      that, so that three of them stay below it. `ReasoningReward` follows the same rule.
     - `"paper"`: every strict reply is paid, as in the VAGEN paper.
 
     A broken reply has `info["format"]` False, "format" as `info["fault"]` and `info["unpaid"]`, and still runs whatever
@@ -88,7 +90,8 @@ class Reasoning(AgentWrapper):
             raise ConfigError(f"format_rule must be one of {', '.join(FORMAT_RULES)}; got {format_rule!r}")
         self.format_rule = format_rule
         self._left: int | None = None  # turns that may still be paid in this episode; None: all
-        self.memory = () if format_rule == "paper" else ("_left",)
+        self.scale = 1.0  # of all that is paid for words in this episode
+        self.memory = () if format_rule == "paper" else ("_left", "scale")
 
     # ------------------------------------------------------------------ turns
 
@@ -99,6 +102,9 @@ class Reasoning(AgentWrapper):
         actions = None if self.format_rule == "paper" else self.unwrapped.actions_needed()
         per_turn = self.env.get_wrapper_attr("max_actions_per_turn") if actions is not None else 1
         self._left = None if actions is None else math.ceil(actions / per_turn)
+        solved = None if self.format_rule == "paper" else getattr(self.unwrapped, "task_reward", None)
+        if solved is not None:
+            self.scale = min(1.0, max(0.0, solved) / (2 * (self._left or self.unwrapped.max_turns)))
         return obs, {**info, "format": None, "observation": None, "prediction": None, "unpaid": None}
 
     def step(self, action: Any) -> StepResult:
@@ -115,7 +121,7 @@ class Reasoning(AgentWrapper):
             said = info.get("feedback", "")
             obs, info = replace_feedback(obs, info, f"{said} Format: {reply.problem}.".lstrip())
         elif unpaid is None:
-            reward, info = add_term(reward, info, "format", self.format_reward)
+            reward, info = add_term(reward, info, "format", self.scale * self.format_reward)
             self._left = None if self._left is None else self._left - 1
         return obs, reward, terminated, truncated, info
 

@@ -40,7 +40,8 @@ class ReasoningReward(JudgedWrapper):
     """Has a judge compare what the agent wrote with the true state, and rewards what is right.
 
     The observation is judged against the state before the turn (term `grounding`), the prediction against the state
-    after all of its actions (term `worldmodeling`); each term is its weight times the score. Nothing is judged and
+    after all of its actions (term `worldmodeling`); each term is its weight times the score (times the scale of
+    `Reasoning`, where a solved task pays little). Nothing is judged and
     nothing earned unless the form was strict (`info["format"]`) and the actions valid (`info["valid"]`). A turn that
     `Reasoning` does not pay for by its `format_rule` (`info["unpaid"]` says why) is judged with weight 0. A strategy
     with only one of the two parts earns only that one. A weight of 0 measures without paying; None leaves a part out.
@@ -118,7 +119,7 @@ class ReasoningReward(JudgedWrapper):
             states["worldmodeling"] = self._state()
         paid = info.get("unpaid") is None  # by the format rule; what is not paid is measured all the same
         return [
-            _Open(self._request(term, states[term], info), term, weight if paid else 0.0)
+            _Open(self._request(term, states[term], info), term, self.reasoning.scale * weight if paid else 0.0)
             for term, weight in self.weights.items()
             if info.get(FIELDS[term])
         ]

@@ -79,6 +79,21 @@ def test_no_more_turns_are_paid_than_right_play_takes() -> None:
     assert env.step(GOOD)[4]["unpaid"] is None  # another episode
 
 
+@pytest.mark.parametrize(("solved", "per_turn", "pay"), [(10, 3, 0.5), (10, 1, 5 / 12), (1, 3, 0.125), (0, 3, 0.0)])
+def test_words_pay_no_more_than_a_share_of_the_task(solved: float, per_turn: int, pay: float) -> None:
+    env = make(max_turns=9, max_actions_per_turn=per_turn, success_reward=solved)
+    env.reset(options={"task": LEVEL})  # six moves: two turns of three, or six of one
+    blob = agentrl.snapshot(env)
+    assert env.step(GOOD)[4]["reward_terms"]["format"] == pytest.approx(pay)
+    other = make(max_turns=9, max_actions_per_turn=per_turn, success_reward=solved)
+    other.reset(seed=0)
+    agentrl.restore(other, blob)
+    assert other.step(GOOD)[4]["reward_terms"]["format"] == pytest.approx(pay)  # a fork pays the same
+    paper = make(success_reward=solved, format_rule="paper")
+    paper.reset(options={"task": LEVEL})
+    assert paper.step(GOOD)[4]["reward_terms"]["format"] == 0.5
+
+
 def test_calls_one_at_a_time_are_paid_for_as_many_turns_as_they_take() -> None:
     env = Reasoning(ToolCalls(gym.make("agentrl/FrozenLake-Text-v0", max_turns=9), 1))
     env.reset(seed=0)

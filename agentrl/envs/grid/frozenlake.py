@@ -132,7 +132,7 @@ class FrozenLakeEnv(GridWorld):
         if hole_probability is not None and not 0 <= finite_number("hole_probability", hole_probability) < 1:
             raise ConfigError(f"hole_probability must be at least 0 and below 1; got {hole_probability}")
         self.hole_probability, self.slippery = hole_probability, bool(slippery)
-        self.success_reward = finite_number("success_reward", success_reward)
+        self.success_reward = self.task_reward = finite_number("success_reward", success_reward)
         self.step_penalty = finite_number("step_penalty", step_penalty)
         super().__init__(size=size, **others)
         if self.slippery:

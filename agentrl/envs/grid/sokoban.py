@@ -132,7 +132,7 @@ class SokobanEnv(GridWorld):
         self.boxes = whole_number("boxes", boxes, at_least=1, at_most=8)
         if (size - 2) ** 2 < 2 * boxes + 1:
             raise ConfigError(f"{boxes} boxes, their targets and the player do not fit into size={size}")
-        self.success_reward = finite_number("success_reward", success_reward)
+        self.success_reward = self.task_reward = finite_number("success_reward", success_reward)
         self.box_reward = finite_number("box_reward", box_reward)
         self.step_penalty = finite_number("step_penalty", step_penalty)
         super().__init__(size=size, **others)

@@ -79,7 +79,9 @@ class NavigationEnv(AgentEnv[Any, Any]):
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
 
     A task is `home-SEED:SET:NUMBER`. The splits share no home: seeds 0 to 999 are `test`, 1,000 to 1,999 `dev`, 2,000
-    to 9,999 `train`; eight tasks each. A target is the only object of its type in the home.
+    to 9,999 `train`; eight tasks each. A target is the only object of its type in the home. Starts are chosen so that
+    no fixed reply finds it: walking straight on, or in any two directions in turn by a fixed ratio, does not lead past
+    it, wherever a home has such a start.
 
     ## Truth
     `state()` supports `natural` and `structured`: type, distance and direction of the target, and the same of the
@@ -139,7 +141,7 @@ class NavigationEnv(AgentEnv[Any, Any]):
         self.multiview = bool(one_of("multiview", multiview, (False, True)))
         self.max_objects = whole_number("max_objects", max_objects, at_least=1)
         self.ahead_angle = in_range("ahead_angle", ahead_angle, 1.0, 89.0)
-        self.success_reward = finite_number("success_reward", success_reward)
+        self.success_reward = self.task_reward = finite_number("success_reward", success_reward)
         self.step_penalty = finite_number("step_penalty", step_penalty)
         self.image_size = whole_number("image_size", image_size, at_least=16, at_most=2048)
         shortest, longest = self._solution_range(min_solution, max_solution)

@@ -6,9 +6,12 @@ listing thousands of homes costs nothing. All draws are SplitMix64 (see `core.se
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +57,7 @@ PER_HOME = 8  # tasks of a home
 IN_VIEW = 0.75  # the share of tasks that begin with the target in view, unless `in_view` says otherwise
 TO_LOOK_AROUND = 3  # actions that a task must leave over where the target is out of view: a whole turn round
 TRIES = 8  # starts tried for a target
+PERIOD = 5  # actions of a fixed reply, which must not solve a task
 
 
 class Name(NamedTuple):
@@ -107,36 +111,55 @@ def find(task: Any, split: str) -> Name:
 
 
 def draw(place: Place, number: int, rules: Rules) -> Start:
-    """Target and start of the task of this number in a home."""
+    """Target and start of the task of this number in a home: one that takes steering, if the home has any."""
     key = splitmix64_int(place.home.seed * PER_HOME + number)
     wanted = rules.in_view if rules.in_view is not None else bool(uniform(key, 0, (1,))[0] < IN_VIEW)
-    second_best: Start | None = None
     targets = list(place.targets(rules.success_distance))
     targets.sort(key=lambda index: splitmix64_int(place.home.seed << 16 | index))
     first = number % len(targets) if targets else 0  # every number begins with another one
-    for target in targets[first:] + targets[:first]:
-        for start in _starts(place, target, key, rules, wanted):
-            x, y = place.floor.place(start.cell)
-            if (target in place.seen(Eye(x, y, start.heading, 0), rules.fov)) == wanted:
-                return start
-            second_best = second_best or start
-    if second_best is None or rules.in_view is not None:
-        raise ConfigError(
-            f"home {place.home.seed} has no task of {rules.min_solution} to {rules.max_solution} actions"
-            f"{'' if rules.in_view is None else f' with in_view={rules.in_view}'}; widen min_solution..max_solution"
-        )
-    return second_best
+    for blind in (False, True):
+        second_best: Start | None = None
+        for target in targets[first:] + targets[:first]:
+            for start in _starts(place, target, key, rules, wanted, blind):
+                x, y = place.floor.place(start.cell)
+                if (target in place.seen(Eye(x, y, start.heading, 0), rules.fov)) == wanted:
+                    return start
+                second_best = second_best or start
+        if second_best is not None and rules.in_view is None:
+            return second_best
+    raise ConfigError(
+        f"home {place.home.seed} has no task of {rules.min_solution} to {rules.max_solution} actions"
+        f"{'' if rules.in_view is None else f' with in_view={rules.in_view}'}; widen min_solution..max_solution"
+    )
 
 
-def _starts(place: Place, target: int, key: int, rules: Rules, in_view: bool) -> Iterator[Start]:
-    """Some places from which a target is as far away as it should be, with each heading."""
-    steps = place.steps_to(target, rules.success_distance)
+def _starts(place: Place, target: int, key: int, rules: Rules, in_view: bool, blind: bool) -> Iterator[Start]:
+    """Some places from which a target is as far away as it should be, with each heading: those from which one of
+    `blind_walks` comes past it, or those from which none does."""
+    floor, steps = place.floor, place.steps_to(target, rules.success_distance)
     spare = 0 if in_view else TO_LOOK_AROUND
     longest = max(rules.min_solution, rules.max_solution - spare)
     cells = np.argwhere((steps >= rules.min_solution) & (steps <= longest))
-    draws = uniform(key ^ splitmix64_int(target), 1, (2, TRIES))
-    for place_draw, turn_draw in draws.T if len(cells) else ():
-        i, j = cells[int(place_draw * len(cells))].tolist()
-        for quarter in range(4):
-            heading = (int(turn_draw * 4) + quarter) % 4
-            yield Start(target, (i + place.floor.low[0], j + place.floor.low[1]), heading)
+    if not len(cells):
+        return
+    places, turns = uniform(key ^ splitmix64_int(target), 1, (2, TRIES))
+    cells = np.repeat(cells[(places * len(cells)).astype(int)], 4, axis=0)
+    headings = ((turns * 4).astype(int)[:, None] + np.arange(4)).ravel() % 4
+    led = floor.led_to(steps == 0, cells, headings, blind_walks(rules.max_solution)).any(axis=1)
+    for (i, j), heading in zip(cells[led == blind].tolist(), headings[led == blind].tolist(), strict=True):
+        yield Start(target, (i + floor.low[0], j + floor.low[1]), heading)
+
+
+@cache
+def blind_walks(length: int) -> np.ndarray:
+    """What the same few steps, repeated in every turn, amount to: int [walks, length].
+
+    Straight on, or two directions in turn by every ratio that five actions allow.
+    """
+    walks = []
+    for side in range(4):
+        for ahead, beside in product(range(1, PERIOD + 1), range(PERIOD)):
+            if ahead + beside <= PERIOD and math.gcd(ahead, beside) == 1:
+                steps = [side] * ahead + [(side + 1) % 4] * beside
+                walks += [steps, steps[::-1]]
+    return np.unique([np.resize(steps, length) for steps in walks], axis=0)

@@ -16,6 +16,7 @@ RADIUS = 0.2  # of the walker, in metres
 HEADINGS = ("north", "east", "south", "west")  # turning right is the next one
 VECTORS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # x and y of a step in each heading
 UNREACHABLE = -1
+TURN_RIGHT, TURN_LEFT = 4, 5  # in a walk; 0 to 3 are steps, so many quarter turns right of the heading
 Cell = tuple[int, int]  # a place of the lattice: x and y in steps from the origin of the home
 
 
@@ -85,6 +86,22 @@ class Floor:
                 reached |= self.open[heading] & _moved(front, (-x, -y))
             front, count = reached & (field == UNREACHABLE), count + 1
         return field
+
+    def led_to(self, goals: np.ndarray, cells: np.ndarray, headings: np.ndarray, walks: np.ndarray) -> np.ndarray:
+        """Which walks, taken from each place without looking, come past a goal: bool [places, walks].
+
+        A walk is a row of actions: steps, as quarter turns right of the heading, `TURN_RIGHT` and `TURN_LEFT`.
+        """
+        i, j = (np.repeat(line[:, None], len(walks), axis=1) for line in cells.T)
+        heading, met = np.repeat(headings[:, None], len(walks), axis=1), np.zeros(i.shape, bool)
+        east, north = np.array(VECTORS).T
+        for action in walks.T:
+            ahead = (heading + action) % 4
+            goes = (action < 4) & self.open[ahead, i, j]
+            i, j = i + goes * east[ahead], j + goes * north[ahead]
+            heading = (heading + (action == TURN_RIGHT) - (action == TURN_LEFT)) % 4
+            met |= goals[i, j]
+        return met
 
 
 def _moved(cells: np.ndarray, by: Cell) -> np.ndarray:

@@ -178,7 +178,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
             raise ConfigError(f"stage_reward must be one of {', '.join(STAGE_REWARDS)}; got {stage_reward!r}")
         super().__init__(max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, **others)
         self.kind, self.backend, self.stage_reward = kind, backend, stage_reward
-        self.success_reward = finite_number("success_reward", success_reward)
+        self.success_reward = self.task_reward = finite_number("success_reward", success_reward)
         self.step_penalty = finite_number("step_penalty", step_penalty)
         self.image_size = whole_number("image_size", image_size, at_least=32, at_most=1024)
         self.task, self._names = find_task(task), StartNames(task, self.split)

@@ -211,6 +211,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
 
     state_type = WebState
     representations = frozenset({"natural", "structured"})
+    task_reward = 1.0
     guides = GUIDES
 
     def __init__(

@@ -241,6 +241,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
                 raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
         self.kind, self.observation_mode, self.draw, self.backend = kind, observation_mode, draw, backend
         self.pays_success = chosen.reward == "success"
+        self.task_reward = SUCCESS_REWARD if self.pays_success else 1.0
         self.reply_format = page_text.REPLY_FORM if chosen.prompt == "admissible" else ""
         self.show_attributes, self.show_feedback = bool(show_attributes), bool(chosen.show_feedback)
         self.num_prev_obs = whole_number("num_prev_obs", chosen.num_prev_obs, at_least=0, at_most=100)

@@ -6,6 +6,7 @@ import gymnasium as gym
 import pytest
 
 import agentrl
+from agentrl.wrappers import Reasoning, ReasoningReward
 
 pytestmark = pytest.mark.extra_robots
 
@@ -21,7 +22,14 @@ def test_listing_gives_kinds_and_places_but_no_answer(env):
     assert "put the bowl on the plate" in seen["text"]
     assert "akita black bowl at (" in seen["text"] and "akita_black_bowl_1" not in seen["text"]
     assert "top drawer handle at (" in seen["text"] and "knob at (" in seen["text"]
-    assert info["state"]["positions"]["plate_1"][2] in range(0, 20), "heights are over the table"
+    assert info["state"]["plate_1_position"][2] in range(0, 20), "heights are over the table"
+
+
+def test_a_judge_scores_the_truth_about_every_position(env):
+    judged = ReasoningReward(Reasoning(env, "grounding"), judge="rule")
+    judged.reset(options={"task": "libero_goal/7:test:0"})
+    *_, info = judged.step(judged.get_wrapper_attr("gold")())
+    assert info["verdicts"]["grounding"]["score"] == 1.0 and info["pending"] == [] and not info["judge_faults"]
 
 
 def test_oracle_turns_the_knob_and_opens_a_drawer(env):

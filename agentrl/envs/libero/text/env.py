@@ -48,6 +48,11 @@ class LiberoTextState(State):
         """`<name>_position` as [x, y, z], and the joints by name."""
         return {**{f"{name}_position": list(at) for name, at in self.positions.items()}, **self.joints}
 
+    def to_json(self) -> dict[str, Any]:
+        """The structured form, where judges find the positions, with what is asked, held and done."""
+        told = {"instruction": self.instruction, "held": self.held, "conditions": dict(self.conditions)}
+        return {**self.structured(), **told}
+
     @classmethod
     def claims(cls) -> Claims:
         """Every named position."""
@@ -105,6 +110,7 @@ class LiberoTextEnv(LiberoTasks):
 
     state_type = LiberoTextState
     oracle_may_fail = True
+    task_reward = 1.0
     representations = frozenset({"natural", "structured"})
     action_names = tuple(VERBS)
     action_separator = SEPARATOR
