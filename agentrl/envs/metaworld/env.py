@@ -98,6 +98,7 @@ class MetaWorldEnv(ControlEnv):
     here are larger. Pictures are not its default ones.
     """
 
+    safe_arguments = ("task", "reward", "show_goal", "camera")
     oracle_may_fail = True
 
     def __init__(

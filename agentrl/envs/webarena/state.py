@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -192,12 +192,12 @@ class Saved(msgspec.Struct):
     """What a snapshot keeps of an episode."""
 
     index: int
-    stride: int
+    stride: Annotated[int, msgspec.Meta(ge=1)]
     task: str
     world: dict[str, Any]
     backend: dict[str, Any]
     done: list[str]
-    unread: int
+    unread: Annotated[int, msgspec.Meta(ge=0)]
     answer: str | None
-    score: float | None
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     pending: bool

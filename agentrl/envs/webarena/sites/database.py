@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
+
+import msgspec
 
 Changes = dict[str, dict[int, dict[str, Any] | None]]  # table -> id -> the whole row, or None where it was deleted
 START = datetime(2025, 6, 16, 9, 0, 0)  # the moment every episode begins; base data ends before it
@@ -27,6 +29,13 @@ _ALLOWED = frozenset(
         sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_SAVEPOINT,
     }
 )  # fmt: skip
+
+
+class SavedChanges(msgspec.Struct, forbid_unknown_fields=True):
+    """The changes of an episode in a snapshot."""
+
+    writes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    tables: dict[str, list[tuple[int, dict[str, str | int | float | None] | None]]]
 
 
 class Database:
@@ -139,16 +148,21 @@ class Database:
         """Replace all changes by those that `save` returned; ValueError if they do not fit."""
         self.clear()
         try:
-            for table, rows in saved["tables"].items():
-                for row_id, row in ((int(number), row) for number, row in rows):
+            kept = msgspec.convert(saved, SavedChanges)
+            for table, rows in kept.tables.items():
+                for row_id, row in rows:
                     self._check(table, row or ())
+                    if row is not None and (row.get("id") != row_id or row.keys() != self._columns[table]):
+                        raise ValueError(f"row {row_id} of {table!r} is not whole")
                     self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
                     if row is not None:
                         names, marks = ", ".join(row), ", ".join("?" * len(row))
                         values = tuple(row.values())
                         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
                     self.changes.setdefault(table, {})[row_id] = None if row is None else dict(row)
-            self.writes = int(saved["writes"])
+            self.writes = kept.writes
+            if self.writes < sum(map(len, self.changes.values())):
+                raise ValueError("more rows have changed than were written")
         except Exception as error:
             self._roll_back()
             raise ValueError(f"the saved changes do not fit {self.path.name}: {error}") from error
