@@ -56,7 +56,7 @@ def _foreign(stage: Stage, said: set[str]) -> Iterator[tuple[str, str]]:
     hints, usual = get_type_hints(cls), {one.name: one for one in fields(cls)}
     envs = stage.options.get("env", ())
     for name, value in stage.options.items():
-        if name in said or name in WORDS or _is_harmless(hints.get(name)):
+        if not value or name in said or name in WORDS or _is_harmless(hints.get(name)):
             continue
         try:
             if name == "env":
