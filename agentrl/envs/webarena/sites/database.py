@@ -23,6 +23,7 @@ import msgspec
 Changes = dict[str, dict[int, dict[str, Any] | None]]  # table -> id -> the whole row, or None where it was deleted
 START = datetime(2025, 6, 16, 9, 0, 0)  # the moment every episode begins; base data ends before it
 CACHE_KIB = 512
+TYPES: dict[str, Any] = {"INTEGER": int, "REAL": (int, float), "TEXT": str}
 _ALLOWED = frozenset(
     {
         sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE,
@@ -54,7 +55,8 @@ class Database:
             self._connection.execute(f"PRAGMA {setting}")
         tables = self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
         self._columns = {
-            name: frozenset(column["name"] for column in self.rows(f"PRAGMA table_info({name})")) for (name,) in tables
+            name: {column["name"]: column["type"] for column in self.rows(f"PRAGMA table_info({name})")}
+            for (name,) in tables
         }
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.set_authorizer(_authorize)
@@ -152,7 +154,7 @@ class Database:
             for table, rows in kept.tables.items():
                 for row_id, row in rows:
                     self._check(table, row or ())
-                    if row is not None and (row.get("id") != row_id or row.keys() != self._columns[table]):
+                    if row is not None and not self._fits(table, row_id, row):
                         raise ValueError(f"row {row_id} of {table!r} is not whole")
                     self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
                     if row is not None:
@@ -175,6 +177,12 @@ class Database:
         row = self.row(f"SELECT * FROM {table} WHERE id = ?", row_id)
         self.changes.setdefault(table, {})[row_id] = None if row is None else dict(row)
         self.writes += 1
+
+    def _fits(self, table: str, row_id: int, row: Mapping[str, Any]) -> bool:
+        """Has a row all columns, with values of their types? SQLite itself stores any text in a column of numbers."""
+        columns = self._columns[table]
+        kinds = all(value is None or isinstance(value, TYPES.get(columns[name], ())) for name, value in row.items())
+        return row.get("id") == row_id and row.keys() == columns.keys() and kinds
 
     def _check(self, table: str, names: Any) -> None:
         """Names of tables and columns become part of a statement: only those of the schema may."""
