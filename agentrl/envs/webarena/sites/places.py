@@ -90,15 +90,15 @@ def base_file(data: str) -> Path:
     for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
         digest.update(source.read_bytes())
     path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{digest.hexdigest()}.sqlite"
-    if _is_whole(path):
-        return path
-    with builder_lock(path):
-        if not _is_whole(path):
-            with notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"):
-                try:
-                    _build(path, module)
-                except (OSError, sqlite3.OperationalError) as error:  # SQLite's own word for a disk that is full
-                    raise ConfigError(f"cannot write {path}: {error}; {ROOM}") from error
+    if not _is_whole(path):
+        with (
+            builder_lock(path),
+            notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"),
+        ):
+            try:
+                _is_whole(path) or _build(path, module)  # another process may have been quicker
+            except (OSError, sqlite3.OperationalError) as error:  # SQLite's own word for a disk that is full
+                raise ConfigError(f"cannot write {path}: {error}; {ROOM}") from error
     if not os.access(path, os.W_OK):
         raise ConfigError(f"{path} is read-only, and SQLite opens it for writing; {ROOM}")
     return path
