@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -32,7 +33,8 @@ def resident() -> float:
 
 def play(env_id: str, seconds: float) -> int:
     """Steps in one environment, by the oracle where it knows one and at random elsewhere; at least a whole episode."""
-    env, steps, started = gym.make(env_id, disable_env_checker=True), 0, time.monotonic()
+    env: Any = gym.make(env_id, disable_env_checker=True)
+    steps, started = 0, time.monotonic()
     env.reset(seed=0)
     over = False
     while time.monotonic() - started < seconds or not over:

@@ -21,7 +21,9 @@ ACTIONS = ("Scroll Down", "Go Back", "Go Forward")
 @pytest.fixture(scope="module")
 def played() -> Iterator[Any]:
     """An episode with several tabs, a form that was filled in and something that was written."""
-    env = gym.make(WEB, sites=["reddit"], max_turns=30, action_format="webarena", disable_env_checker=True).unwrapped
+    env: Any = gym.make(
+        WEB, sites=["reddit"], max_turns=30, action_format="webarena", disable_env_checker=True
+    ).unwrapped
     env.reset(seed=3)
     for action in ("new_tab", "goto [http://forum.localhost/f/books]", "goto [http://forum.localhost/submit]"):
         env.step(action)

@@ -11,8 +11,9 @@ from html import escape
 from typing import Any
 
 from cssselect import SelectorError
-from lxml import etree, html
+from lxml import html
 from lxml.cssselect import CSSSelector
+from lxml.etree import XPathError  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles, inner_text
@@ -140,7 +141,7 @@ def _run_method(method: Callable[..., Any], owner: Any, arguments: tuple[Any, ..
         given = [as_text(argument, budget) for argument in arguments]
     longest = max((len(text) for text in given if isinstance(text, str)), default=0)
     budget.spend(STEP + (len(owner) + 1) * (1 + longest))
-    return method(as_texts(owner, budget) if method is _joined else owner, *given)
+    return method(as_texts(list(owner), budget) if method is _joined else owner, *given)
 
 
 def call(function: Any, arguments: list[Any], budget: Budget) -> Any:
@@ -196,7 +197,7 @@ def _found(node: Node, selector: Any) -> list[Any]:
     node.page.budget.spend(size * parts + size * size // 10 * text.count("~"))
     try:
         return _compiled(text)(node.page.root)
-    except etree.XPathError as error:
+    except XPathError as error:
         raise LocatorError(f"{text!r} is no CSS selector: {error}") from error
 
 
@@ -204,7 +205,7 @@ def _found(node: Node, selector: Any) -> list[Any]:
 def _compiled(selector: str) -> CSSSelector:
     try:
         return CSSSelector(close_brackets(selector), translator="html")
-    except (SelectorError, SyntaxError, ValueError, etree.XPathError) as error:
+    except (SelectorError, SyntaxError, ValueError, XPathError) as error:
         raise LocatorError(f"{selector!r} is no CSS selector: {error}") from error
 
 

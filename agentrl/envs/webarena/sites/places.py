@@ -96,7 +96,8 @@ def base_file(data: str) -> Path:
             notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"),
         ):
             try:
-                _is_whole(path) or _build(path, module)  # another process may have been quicker
+                if not _is_whole(path):  # another process may have been quicker
+                    _build(path, module)
             except (OSError, sqlite3.OperationalError) as error:  # SQLite's own word for a disk that is full
                 raise ConfigError(f"cannot write {path}: {error}; {ROOM}") from error
     if not os.access(path, os.W_OK):
