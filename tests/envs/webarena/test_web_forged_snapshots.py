@@ -21,9 +21,7 @@ ACTIONS = ("Scroll Down", "Go Back", "Go Forward")
 @pytest.fixture(scope="module")
 def played() -> Iterator[Any]:
     """An episode with several tabs, a form that was filled in and something that was written."""
-    env: Any = gym.make(
-        WEB, sites=["reddit"], max_turns=30, action_format="webarena", disable_env_checker=True
-    ).unwrapped
+    env: Any = gym.make(WEB, sites=["reddit"], action_format="webarena", disable_env_checker=True).unwrapped
     env.reset(seed=3)
     for action in ("new_tab", "goto [http://forum.localhost/f/books]", "goto [http://forum.localhost/submit]"):
         env.step(action)
@@ -99,7 +97,7 @@ def run(env: Any, every: int) -> tuple[int, int, list[Any]]:
     return count, refused, broken
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.long)])
 def test_forged_snapshots_are_refused_or_play_on(played, record_property, every) -> None:
     count, refused, broken = run(played, every)
     record_property("figures", f"{count} forged web snapshots: {refused} refused, {len(broken)} broke later")

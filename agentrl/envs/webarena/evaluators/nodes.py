@@ -367,6 +367,7 @@ QUICK = frozenset(
 
 def as_texts(values: list[Any], budget: Budget) -> list[str]:
     """The items of a list as `join` writes them."""
+    budget.spend(STEP * (1 + len(values)))
     return ["" if is_nullish(value) else as_text(value, budget) for value in values]
 
 
@@ -453,6 +454,5 @@ def as_text(value: Any, budget: Budget) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        budget.spend(STEP + len(value))
         return _joined(as_texts(value, budget))
     return str(value)
