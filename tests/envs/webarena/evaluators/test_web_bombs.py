@@ -89,22 +89,23 @@ def outcome(expression: str) -> str:
         return type(fault).__name__
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.long)])
 def test_bombs_end_below_a_second_and_200_megabytes(record_property, every) -> None:
     longest = largest = 0.0
     page()
     for bomb in BOMBS[::every]:
-        tracemalloc.start()  # makes it slower, so that the time is an upper bound
         started = time.process_time()
         outcome(bomb)
         took = time.process_time() - started
+        tracemalloc.start()  # makes it several times slower
+        outcome(bomb)
         peak = tracemalloc.get_traced_memory()[1] / 2**20
         tracemalloc.stop()
         assert took < 1 and peak < 200, (bomb[:200], took, peak)
         longest, largest = max(longest, took), max(largest, peak)
     record_property(
         "figures",
-        f"threat 19: {len(BOMBS[::every])} bombs in expressions and locators, each below {longest:.2f} s of CPU time and "
+        f"threat 19: {len(BOMBS[::every])} bombs in expressions and locators, each below {longest:.2f} s of CPU and "
         f"{largest:.0f} MB",
     )
     assert len(BOMBS) >= 50
