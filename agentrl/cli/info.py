@@ -15,6 +15,7 @@ from agentrl.cli.arguments import Common, EnvId, JsonText, json_object
 from agentrl.cli.list import describe
 from agentrl.cli.output import console, print_json, print_table, waiting
 from agentrl.core.env import AgentEnv, keyword_arguments
+from agentrl.core.errors import ConfigError
 from agentrl.registry import MULTIPLAYER, known, load
 from agentrl.rollout.episode import make
 
@@ -34,7 +35,10 @@ def run(arguments: Arguments) -> int:
     kwargs = json_object("--env-kwargs", arguments.env_kwargs)
     several = next((entry for entry in MULTIPLAYER if entry.id == arguments.id), None)
     with waiting(f"making {arguments.id}"):
-        env = load(several.entry_point)(**kwargs) if several else make(arguments.id, **kwargs)
+        try:
+            env = load(several.entry_point)(**kwargs) if several else make(arguments.id, **kwargs)
+        except TypeError as error:  # a name that no function takes, such as "self"
+            raise ConfigError(f"{arguments.id} cannot be made: {error}") from error
     try:
         facts = collect(arguments.id, env)
     finally:

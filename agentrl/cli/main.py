@@ -60,6 +60,22 @@ def overview() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; the exit status: 0 done, 1 failed, 2 wrong usage."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:  # closed; `print` would write into stdout instead
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+    if sys.stdout is None:
+        return _fail("the standard output is closed", [])
+    try:
+        try:
+            return _run(words)
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        # The reader (head, less) has gone, or the disk is full. Python would complain once more on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1 if isinstance(error, BrokenPipeError) else _fail(str(error), words)
+
+
+def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -68,41 +84,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"agentrl {__version__}")
         return 0
-    verb, options = words[0], words[1:]
-    if verb not in VERBS:
-        from agentrl.core.errors import did_you_mean
-
-        return _fail(f"unknown verb {verb!a}.{did_you_mean(verb, VERBS)} See: agentrl -h", options, status=2)
-    return _run(verb, options)
-
-
-def _run(verb: str, options: list[str]) -> int:
     from gymnasium.error import Error as GymnasiumError
 
     from agentrl.cli.arguments import parse
-    from agentrl.core.errors import AgentRLError, ConfigError
+    from agentrl.core.errors import AgentRLError, ConfigError, did_you_mean
 
+    verb, options = words[0], words[1:]
+    if verb not in VERBS:
+        return _fail(f"unknown verb {verb!a}.{did_you_mean(verb, VERBS)} See: agentrl -h", options, status=2)
     try:
         site = SHORT_FORMS.get(verb)
         module = import_module(f"agentrl.cli.{'site' if site else verb.replace('-', '_')}")
         if site is not None:
-            status = module.run_short(site, parse(module.short_arguments(site), verb, options))
-        elif verb == "train":  # knows its options only once it knows the algorithm
-            status = module.run(module.parse(options))
-        else:
-            status = module.run(parse(module.Arguments, verb, options))
-        sys.stdout.flush()
-        return status
+            return module.run_short(site, parse(module.short_arguments(site), verb, options))
+        if verb == "train":  # knows its options only once it knows the algorithm
+            return module.run(module.parse(options))
+        return module.run(parse(module.Arguments, verb, options))
     except ConfigError as error:
         return _fail(str(error), options, status=1 if getattr(error.__cause__, "errno", None) in DISK else 2)
     except (AgentRLError, GymnasiumError) as error:
         return _fail(str(error), options)
     except KeyboardInterrupt:
         return _fail("interrupted", options, status=130)
-    except BrokenPipeError:
-        # The reader (head, less) has gone. Python would complain once more on exit, into the same closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 def _fail(message: str, options: list[str], status: int = 1) -> int:

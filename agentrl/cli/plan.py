@@ -19,7 +19,7 @@ from agentrl.cli.train_options import Option, TrainWords, check_options, options
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
-from agentrl.core.manifest import Damaged, sealed, unsealed
+from agentrl.core.manifest import Damaged, sealed, signed, unsealed
 from agentrl.recipes import load_recipe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Plan:
         if not self.several:
             return
         stages = [run.to_json() for run in self.runs]
-        content = json.dumps(sealed({"schema": SCHEMA, "recipe": self.recipe, "stages": stages}), indent=1)
+        content = json.dumps(sealed(signed({"schema": SCHEMA, "recipe": self.recipe, "stages": stages})), indent=1)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / PLAN, content.encode())
@@ -161,13 +161,13 @@ def check_environments(plan: Plan) -> None:
 
 def _carried(before: PlannedRun | None, values: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:
     """How the model of a stage was prompted while it was trained: that goes for the stage unless it says otherwise."""
-    from agentrl.models.prompt_settings import read_settings
-    from agentrl.trainers.run.prompting import further_options, run_settings
+    from agentrl.trainers.run.prompting import further_options, run_settings, settings_of_model
 
     typed = {option.name: option.values for option in options}
     model = next(iter(typed.get("model", ())), values.get("model", ""))
-    known = run_settings(before.arguments) if before and "model" not in typed else read_settings(model)
-    return further_options(known, set(values) | set(typed))
+    given = set(values) | set(typed)
+    known = run_settings(before.arguments) if before and "model" not in typed else settings_of_model(model, given)
+    return further_options(known, given)
 
 
 # ---------------------------------------------------------------------- resuming
@@ -175,11 +175,13 @@ def _carried(before: PlannedRun | None, values: dict[str, Any], options: Sequenc
 
 def _known(folder: Path, words: TrainWords) -> Plan | None:
     """The plan that a folder was begun with, with the options that were typed on top; None for a folder without one."""
+    from agentrl.cli.origin import check_origin, checked_config
+
     if (folder / PLAN).exists():
         content = read_plan(folder / PLAN)
         stages, recipe = content.get("stages"), str(content.get("recipe", ""))
     elif (folder / CONFIG).exists():
-        content, recipe = read_object(folder / CONFIG), ""
+        content, recipe = checked_config(folder), ""
         stages = [{"name": "", **content}]
     else:
         return None
@@ -194,6 +196,7 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
         ) from error
     if words.algorithm and words.algorithm not in {stage.algorithm for stage in known}:
         raise ConfigError(f"{folder} is a run of {known[0].algorithm}, not of {words.algorithm}")
+    check_origin(folder, content, known, words.options)
     runs = plan_runs(known, words.options, folder, f"the run in {folder}")
     runs = [replace(run, finished=done) for run, done in zip(runs, finished, strict=True)]
     return _resumed(Plan(folder, runs, recipe, several=(folder / PLAN).exists()), True)

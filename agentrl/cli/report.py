@@ -30,8 +30,8 @@ class Arguments(Common):
     """The run folder, or a file such as RUN/trajectories/iteration_000001.parquet. Several are compared; NAME=RUN names
     one, and runs of the same name count together (seeds of one condition)."""
     replay: bool = False
-    """Play episodes without pictures again to draw them. Builds the environments that the record names, and reads their
-    data files: for runs you trust."""
+    """Play episodes without pictures again to draw them, in environments that are registered here, with arguments that
+    name no program, file, address or key; others are not drawn."""
     output: Path | None = None
     """Of a file: the folder of the pages. Of several: the page. Default: NAME-episodes beside the file, or
     comparison.html in the present folder."""

@@ -64,6 +64,12 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     graded: ClassVar[bool] = False  # is the task reward a degree of success? `info["graded"]` names its terms then
     oracle_may_fail: ClassVar[bool] = False  # True: a script that drives a simulator, which solves most tasks, not all
     snapshot_version: ClassVar[int] = 1
+    # The arguments of this class that a record or a run folder of unknown origin may give, beside those of its bases:
+    # none that names a program, a file, an address or a key. See `agentrl.core.untrusted`.
+    safe_arguments: ClassVar[tuple[str, ...]] = (
+        "split", "render_mode", "max_turns", "max_actions_per_turn", "invalid_penalty", "full_info",
+        "whole_turn_penalty",
+    )  # fmt: skip
     _arguments: dict[str, Any]  # as given to the constructor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

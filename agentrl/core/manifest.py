@@ -6,15 +6,19 @@ It is written last, and carries its own hash (`sealed`), as does any JSON file t
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from agentrl.core.cache import cache_dir
 from agentrl.core.files import read_regular, sha256_of
 
 MANIFEST, SCHEMA = "manifest.json", 1
-SEAL = "sha256"
+SEAL, SIGNATURE = "sha256", "signature"
 
 
 class Damaged(ValueError):
@@ -85,3 +89,43 @@ def unsealed(content: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _hash(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# ---------------------------------------------------------------------- who wrote it
+
+
+def signed(content: dict[str, Any]) -> dict[str, Any]:
+    """The object with a signature that only this user on this machine can make; without one where there is no key."""
+    key = _key()
+    return content if key is None else {**content, SIGNATURE: _sign(content, key)}
+
+
+def is_own(content: dict[str, Any]) -> bool:
+    """Did this user on this machine sign the object? A hash says that it is whole, and anybody can compute that."""
+    key, rest = _key(), {name: value for name, value in content.items() if name != SIGNATURE}
+    return key is not None and hmac.compare_digest(str(content.get(SIGNATURE)).encode(), _sign(rest, key).encode())
+
+
+def _sign(content: dict[str, Any], key: bytes) -> str:
+    return hmac.new(key, _hash(content).encode(), "sha256").hexdigest()
+
+
+def _key() -> bytes | None:
+    """The user's own, made on first use and readable by nobody else; None where the cache cannot be written."""
+    path = cache_dir() / "signing.key"
+    with suppress(OSError):
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(handle, secrets.token_bytes(32))
+                with suppress(FileExistsError):  # another process was quicker
+                    os.link(draft, path)
+            finally:
+                os.close(handle)
+                draft.unlink()
+        mode = path.stat()
+        if mode.st_uid == os.getuid() and not mode.st_mode & 0o077 and len(key := read_regular(path)) == 32:
+            return key
+    return None

@@ -9,9 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -22,19 +20,6 @@ from agentrl.core.secrecy import protect_secrets_in
 
 ROLES: dict[str, type] = {"judge": Judge, "scorer": Scorer}
 PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-
-
-_built_in_only: ContextVar[bool] = ContextVar("built_in_only", default=False)
-
-
-@contextmanager
-def built_in_only() -> Iterator[None]:
-    """Inside, "module:Class" is refused: for specs that come out of a file, which must not choose what is imported."""
-    token = _built_in_only.set(True)
-    try:
-        yield
-    finally:
-        _built_in_only.reset(token)
 
 
 class SpecEntry(NamedTuple):
@@ -159,10 +144,6 @@ def _find(role: str, kind: str) -> SpecEntry:
     if kind in known:
         return known[kind]
     if PLACE.fullmatch(kind):
-        if _built_in_only.get():
-            raise ConfigError(
-                f"{role} {kind!r} is named by a file, which may name only: {', '.join(known_kinds(role))}"
-            )
         return SpecEntry(kind)
     raise ConfigError(f"unknown {role} {kind!r}.{did_you_mean(kind, known)} Known: {_list_kinds(role)}.")
 

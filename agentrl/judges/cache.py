@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.cache import cache_dir
-from agentrl.core.redact import redact
+from agentrl.core.secrecy import scrub
 
 log = logging.getLogger(__name__)
 CHUNK = 500  # keys per query; SQLite allows 999 variables in old builds
@@ -55,8 +55,8 @@ class ReplyCache:
 
     def put(self, key: str, value: Any, *, model: str, prompt: str) -> Any:
         """Store a value unless one is there; returns the one that stands, so that every asker gets the same answer."""
-        text = json.dumps(redact(value))
-        row = (key, text, redact(model), redact(prompt))
+        clean = scrub([value, model, prompt], names=False)  # also what other variables of the process keep secret
+        row = (key, json.dumps(clean[0]), *clean[1:])
         self._run("INSERT OR IGNORE INTO replies (key, value, model, prompt) VALUES (?, ?, ?, ?)", row)
         return self.get_many([key]).get(key, value)
 

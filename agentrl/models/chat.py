@@ -7,8 +7,12 @@ itself said earlier enters by its own token ids, so that nothing is ever tokenis
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+import resource
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,6 +24,8 @@ from agentrl.core.policy import Conversation, Message
 
 MARK = "<image>"
 REMEMBERED = 8192  # texts whose tokens are kept
+LARGEST_NUMBER = 10_000  # in a chat template
+MOST_STEPS, MOST_GROWTH = 300_000, 512 << 20  # calls and lines, and bytes, for one prompt
 ROLES = ("system", "user", "assistant")
 Shape = tuple[tuple[str, tuple[str, ...]], ...]  # the role of each message and the kinds of its parts
 
@@ -39,6 +45,7 @@ class PromptEncoder:
     def __init__(self, tokenizer: Any, image_processor: Any = None, image_token: int | None = None) -> None:
         if not tokenizer.chat_template:
             raise ConfigError("the model has no chat template; put a chat_template.jinja into its folder")
+        check_template(tokenizer.chat_template)
         self.tokenizer, self.image_processor, self.image_token = tokenizer, image_processor, image_token
         self.specials = frozenset(tokenizer.all_special_ids) | ({image_token} if image_token is not None else set())
         # System prompts and templates repeat all the time, observations often.
@@ -108,7 +115,8 @@ class PromptEncoder:
                     count += 1
             messages.append({"role": role, "content": content if "image" in kinds else content[0]["text"]})
         try:
-            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            with limited_steps():
+                text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except Exception as error:  # templates are programs of other people; jinja's errors have no common base
             raise ConfigError(f"the model's chat template fails on this conversation: {error}") from error
         pieces = re.split("\ue000([0-9]+)\ue001", text)
@@ -129,6 +137,50 @@ class PromptEncoder:
         grids = torch.as_tensor(np.asarray(encoded["image_grid_thw"]))
         merge = self.image_processor.merge_size**2
         return pixels, grids, [int(grid.prod()) // merge for grid in grids]
+
+
+def check_template(template: Any) -> None:
+    """`ConfigError` for a chat template with large numbers or powers in it: a single step of it could fill the memory.
+    `limited_steps` sees to the others."""
+    from jinja2 import Environment, TemplateSyntaxError
+
+    try:
+        for text in template.values() if isinstance(template, dict) else [template]:
+            for _, kind, word in Environment().lex(text):
+                if word == "**" or (kind in ("integer", "float") and ast.literal_eval(word) > LARGEST_NUMBER):
+                    most = f"numbers in the model's chat template must be at most {LARGEST_NUMBER:,}"
+                    raise ConfigError(f"{most}; got {word:.80}")
+    except TemplateSyntaxError as error:
+        raise ConfigError(f"the model's chat template cannot be read: {error}") from error
+
+
+@contextmanager
+def limited_steps() -> Iterator[None]:
+    """Inside, Python stops after `MOST_STEPS` calls and lines of templates, or once the process has grown by
+    `MOST_GROWTH` bytes. A real template takes some thousands for a long conversation, and as many to be compiled."""
+    left, before, size = MOST_STEPS, sys.gettrace(), _resident()
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0 or (left % 16 == 0 and _resident() - size > MOST_GROWTH):
+            raise ConfigError("it takes too many steps or too much memory")
+        return trace if event != "call" or frame.f_code.co_filename.startswith("<") else None
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def checked_picture(picture: Any) -> np.ndarray:

@@ -8,8 +8,10 @@ import hashlib
 import json
 import logging
 import os
+import re
 import secrets
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +20,7 @@ from typing import Any
 
 from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.files import read_regular
 from agentrl.core.manifest import MANIFEST, check_manifest
 from agentrl.models import resolve_model
 from agentrl.models.chat import PromptEncoder
@@ -26,6 +29,8 @@ log = logging.getLogger(__name__)
 
 HASHES = "agentrl.json"  # file name -> SHA-256; written last, into folders of the cache
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+LAYERS = re.compile(r"(?:layers?|depth|blocks)$")  # the names of numbers of layers in configurations
+ONLY_DATA = {"local_files_only": True, "trust_remote_code": False}  # of a folder: nothing is fetched, nothing is run
 
 
 @dataclass
@@ -94,10 +99,12 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
     check_as_written(folder)
     try:
         with quiet():
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            check_config(folder)
+            config = AutoConfig.from_pretrained(folder, **ONLY_DATA)
+            tokenizer = AutoTokenizer.from_pretrained(folder, **ONLY_DATA)
             auto: Any = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
-            model = auto.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype="auto")
+            with no_larger_than_weights(folder):
+                model = auto.from_pretrained(folder, use_safetensors=True, dtype="auto", **ONLY_DATA)
             model = model.to(kind).to(place).eval()
     except Exception as error:  # a damaged folder fails in as many ways as there are file formats
         raise ConfigError(f"the model in {folder} cannot be loaded: {type(error).__name__}: {error}") from error
@@ -105,12 +112,64 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
     if getattr(config, "image_token_id", None) is not None:
         from transformers import AutoImageProcessor
 
-        processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
+        processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **ONLY_DATA)
         if not hasattr(processor, "merge_size") or not hasattr(model.model, "get_rope_index"):
             raise ConfigError(
                 f"the image processor of {type(model).__name__} is not supported; use a model of the Qwen-VL family"
             )
     return replace(LoadedModel.from_live(model, tokenizer, processor), folder=folder)
+
+
+def check_config(folder: Path) -> None:
+    """`ConfigError` for a configuration that names code or weights elsewhere, or more layers than there are weights;
+    before transformers reads it, which already makes a list of them."""
+    if (folder / "adapter_config.json").exists():
+        raise ConfigError(f"{folder} holds an adapter, which names another model; merge the two first")
+    most = _most_tensors(folder)
+    try:
+        inside = [("", json.loads(read_regular(folder / "config.json")))]
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{folder / 'config.json'} cannot be read: {error}") from error
+    while inside:
+        name, value = inside.pop()
+        inside += value.items() if isinstance(value, dict) else ()
+        if LAYERS.search(name) and isinstance(value, int) and value > most:
+            raise ConfigError(f"{name} must be at most {most}, for so many weights; got {value}")
+        if name.endswith("attn_implementation") and "/" in str(value):
+            raise ConfigError(f"{name} names a kernel to fetch ({value!s:.80}); remove it")
+
+
+def _most_tensors(folder: Path) -> int:
+    """How many parameters a model may have with these files: models split some tensors and make a few of their own."""
+    from safetensors import safe_open
+
+    return 64 + 4 * sum(len(list(safe_open(file, "pt").keys())) for file in folder.glob("*.safetensors"))
+
+
+@contextmanager
+def no_larger_than_weights(folder: Path) -> Iterator[None]:
+    """Inside, building a model stops with a `ConfigError` once it is larger than the files of its weights can be.
+
+    transformers lays a model out without memory first, which is when its parameters are counted; what the files lack
+    would be made up afterwards. No format has less than half a byte for a number.
+    """
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    numbers = 2 * sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    tensors, mine = _most_tensors(folder), threading.get_ident()
+
+    def count(module: Any, name: str, parameter: Any) -> None:
+        nonlocal numbers, tensors
+        if parameter is not None and parameter.is_meta and threading.get_ident() == mine:
+            numbers, tensors = numbers - parameter.numel(), tensors - 1
+            if numbers < 0 or tensors < 0:
+                raise ConfigError("config.json describes a larger model than the weights beside it")
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def check_as_written(folder: Path) -> None:

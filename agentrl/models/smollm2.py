@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.models.loading import cached_folder, quiet
+from agentrl.models.loading import ONLY_DATA, cached_folder, quiet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ def convert(source: Path, folder: Path) -> None:
     heads = settings["llama.attention.head_count"]
     kv_heads = settings.get("llama.attention.head_count_kv", heads)
     with quiet():
-        tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
+        tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name, **ONLY_DATA)
     tokenizer.save_pretrained(folder)
     weights = {
         name: torch.from_numpy(array).to(torch.bfloat16).contiguous()

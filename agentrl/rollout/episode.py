@@ -48,6 +48,8 @@ def check_id(env_id: str) -> None:
 def make(env_id: str, **kwargs: Any) -> gym.Env:
     """`gym.make` with a `ConfigError` that says what to do: an unknown id suggests the nearest one."""
     check_id(env_id)
+    if not isinstance(mode := kwargs.get("render_mode"), (str, type(None))):
+        raise ConfigError(f"render_mode must be a text or None; got {mode!r}")
     try:
         return gym.make(env_id, **kwargs)
     except (TypeError, ModuleNotFoundError, gym.error.Error) as error:

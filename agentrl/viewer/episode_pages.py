@@ -64,7 +64,7 @@ def write_episode_pages(
     """Write pages about `episodes` episodes of a file, JSON lines or parquet, from the `first` on.
 
     They go into `folder`, by default `NAME-episodes` beside the file. `play_again` draws episodes without pictures by
-    playing them once more: for files you trust (see `agentrl.viewer.replay`).
+    playing them once more (see `agentrl.viewer.replay`).
     """
     source = Path(path)
     target = source.with_name(f"{source.stem}-episodes") if folder is None else Path(folder)

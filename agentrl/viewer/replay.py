@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from agentrl.core.env import AgentEnv
 from agentrl.core.env_class import env_class
-from agentrl.core.specs import built_in_only
+from agentrl.core.untrusted import check_environment
 from agentrl.rollout.episode import make
 from agentrl.rollout.trajectory import Trajectory, plain
 
@@ -33,25 +33,20 @@ def replay(trajectory: Trajectory, *, each_action: bool = False) -> list[Scene] 
     """The scenes of an episode: the start, then the end of each turn, or every single action.
 
     None where the world cannot be built again or does not behave as the record says: a picture of something that did
-    not happen would be worse than none. Building it may take long and read files that the record names, so call this
-    only for records you trust that far. A record cannot name code: only environments that are registered here are
-    made, with built-in scorers.
+    not happen would be worse than none. A record may come from anywhere: it names an environment that is registered
+    here, with arguments that are safe (see `agentrl.core.untrusted`), or it is not drawn. Building may take long.
     """
     if trajectory.task is None:
         return None
-    try:  # only registered environments of our interface: others may take code as an argument
-        found = env_class(trajectory.env_id) if trajectory.env_id in gym.registry else None
-    except ImportError:
-        return None
-    if found is None or not issubclass(found, AgentEnv):
-        return None
-    kwargs = (trajectory.spec or {}).get("kwargs")
-    known = {str(name): value for name, value in kwargs.items()} if isinstance(kwargs, dict) else {}
     try:
-        with built_in_only(), closing(make(trajectory.env_id, **{**known, "render_mode": "rgb_array"})) as env:
+        kwargs = (trajectory.spec or {}).get("kwargs") or {}
+        check_environment(trajectory.env_id, kwargs)
+        if not issubclass(env_class(trajectory.env_id) or object, AgentEnv):
+            return None
+        with closing(make(trajectory.env_id, **{**kwargs, "render_mode": "rgb_array"})) as env:
             return _play(env, trajectory, each_action)
     except Exception as error:  # whatever a record of unknown origin makes an environment do: no picture
-        log.info("%s is not drawn: %s", trajectory.id, error)
+        log.warning("%.80a is not drawn: %.300s", trajectory.id, error)
         return None
 
 

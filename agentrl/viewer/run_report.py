@@ -105,8 +105,8 @@ WARNINGS = {
 def write_run_report(run_folder: str | os.PathLike[str], *, play_again: bool = False) -> Path:
     """Write `report.html` into the run folder; its path.
 
-    With `play_again` episodes without pictures are played once more to draw them: for folders of known origin, because
-    that builds the environments the folder names (registered ones only) and reads the data files it names.
+    With `play_again` episodes without pictures are played once more to draw them, as far as their records name
+    nothing but registered environments and safe arguments (see `agentrl.viewer.replay`).
     """
     run = read_run(run_folder)
     return write_page(run.folder / "report.html", build(run, play_again=play_again))

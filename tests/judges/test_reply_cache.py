@@ -115,3 +115,13 @@ def test_secrets_are_not_stored(tmp_path):
     cache.put("k", {"why": "the key is do-not-store-me"}, model="do-not-store-me", prompt="p")
     cache.close()
     assert b"do-not-store-me" not in (tmp_path / "c").read_bytes()
+
+
+def test_secrets_of_other_variables_are_not_stored_either(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_SERVICE_TOKEN", "another-secret-of-mine")
+    cache = ReplyCache(tmp_path / "c")
+    said = {"why": ["the page shows another-secret-of-mine"]}
+    found = cache.put("k", said, model="m", prompt="is another-secret-of-mine right?")
+    cache.close()
+    assert b"another-secret-of-mine" not in (tmp_path / "c").read_bytes()
+    assert found == {"why": ["the page shows [redacted]"]}

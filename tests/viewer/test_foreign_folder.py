@@ -14,7 +14,7 @@ from PIL import Image
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular, read_regular
-from agentrl.core.specs import built_in_only, resolve
+from agentrl.core.specs import resolve
 from agentrl.recipes import load_recipe
 from agentrl.rollout.judging import settle
 from agentrl.rollout.trajectory import Step, Trajectory
@@ -111,16 +111,6 @@ def test_environments_of_other_interfaces_are_not_made(monkeypatch):
     monkeypatch.setattr(replaying, "make", pytest.fail)
     episode = hostile_episode("CartPole-v1")
     assert replaying.replay(episode) is None
-
-
-def test_specs_out_of_files_know_built_in_kinds_alone(canary):
-    with built_in_only():
-        assert resolve("judge", "rule")
-        with pytest.raises(ConfigError, match=r"named by a file, which may name only: .*classical"):
-            resolve("scorer", {"kind": f"{canary}:Scorer"})
-        with pytest.raises(ConfigError, match="named by a file"):  # inside another spec
-            resolve("judge", {"kind": "audited", "judge": "rule", "auditor": f"{canary}:Scorer"})
-    assert canary not in sys.modules
 
 
 # ---------------------------------------------------------------------- files that are none

@@ -80,6 +80,7 @@ class ControlEnv(AgentEnv[dict[str, Any], np.ndarray]):
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 20}
     state_type = ControlState
     representations = frozenset({"structured"})
+    safe_arguments = ("obs_mode", "image_size")
     pictures: ClassVar[tuple[str, ...]] = ("image",)
     instruction: str = ""
     action_space: spaces.Box  # type: ignore[reportIncompatibleVariableOverride]  # gym.Env declares any space

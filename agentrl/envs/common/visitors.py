@@ -1,6 +1,6 @@
 """The visitors of a site: each has something of its own, found by a secret name; their number is limited.
 
-Where there is no room, those who came once and never again make room for others.
+Where there is no room, those who came once and never again make room for others, then those who left longest ago.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class Closable(Protocol):
 
 
 V = TypeVar("V", bound=Closable)
+AWAY = 60.0  # seconds after which somebody who came back may lose the place to somebody new
 
 
 class NoRoom(Exception):
@@ -68,9 +69,10 @@ class Visitors(Generic[V]):
             self._forget_idle()
             if len(self._kept) >= self._most:
                 passers_by = [name for name, kept in self._kept.items() if not kept.came_back]
-                if not passers_by:
+                left = [name for name, kept in self._kept.items() if kept.seen <= self._clock() - AWAY]
+                if not (passers_by or left):
                     raise NoRoom
-                self._forget(min(passers_by, key=lambda name: self._kept[name].seen))
+                self._forget(min(passers_by or left, key=lambda name: self._kept[name].seen))
             visitor, name = make(), secrets.token_urlsafe(24)
             self._kept[name] = _Kept(visitor, self._clock())
             return name, visitor

@@ -105,6 +105,7 @@ class FrozenLakeEnv(GridWorld):
     obstacle_symbols = "O"
     state_type = FrozenLakeState
     representations = frozenset({"natural", "symbolic", "structured"})
+    safe_arguments = ("hole_probability", "slippery", "success_reward", "step_penalty")
     art: ClassVar[str] = "frozenlake"
     rules = (
         "You are on a frozen lake. Walk to the goal and do not step into a hole: a hole ends the game. "

@@ -105,6 +105,7 @@ class SokobanEnv(GridWorld):
     obstacle_symbols = "X*"
     state_type = SokobanState
     representations = frozenset({"natural", "symbolic", "structured"})
+    safe_arguments = ("boxes", "success_reward", "box_reward", "step_penalty")
     art: ClassVar[str] = "sokoban"
     rules = (
         "You are in a warehouse. Push every box onto a target. You push a box by walking into it, one box at a time; "

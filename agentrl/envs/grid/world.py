@@ -78,6 +78,7 @@ class GridWorld(AgentEnv[Any, Any]):
     art: ClassVar[str]  # the name of the game's tile art
     rules: str  # the game in our own words; arguments may add to it
     legend: ClassVar[str]
+    safe_arguments = ("kind", "size", "min_solution", "max_solution", "levels", "image_size")
     action_names = ACTIONS
 
     def __init__(

@@ -23,6 +23,7 @@ POSE = 7  # numbers of an object: position and quaternion
 class LiberoTasks(AgentEnv[Any, Any]):
     """Goes through the tasks of a suite, or plays one of them."""
 
+    safe_arguments = ("suite", "task")
     _simulation: Simulation
     instruction: str = ""
 

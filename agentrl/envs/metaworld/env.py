@@ -98,6 +98,7 @@ class MetaWorldEnv(ControlEnv):
     here are larger. Pictures are not its default ones.
     """
 
+    safe_arguments = ("task", "reward", "show_goal", "camera")
     oracle_may_fail = True
 
     def __init__(
@@ -112,7 +113,9 @@ class MetaWorldEnv(ControlEnv):
     ) -> None:
         if task not in INSTRUCTIONS and task not in package.SUITES:
             known = [*INSTRUCTIONS, *package.SUITES]
-            raise ConfigError(f"task must be a task or suite of Meta-World; got {task!r}.{did_you_mean(task, known)}")
+            raise ConfigError(
+                f"task must be a task or suite of Meta-World; got {task!r}.{did_you_mean(str(task), known)}"
+            )
         if reward not in REWARDS:
             raise ConfigError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
         if camera not in CAMERAS:

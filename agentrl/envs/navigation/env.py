@@ -102,6 +102,11 @@ class NavigationEnv(AgentEnv[Any, Any]):
 
     state_type = NavigationState
     representations = frozenset({"natural", "structured"})
+    safe_arguments = (
+        "kind", "instructions", "homes", "in_view", "min_solution", "max_solution", "step_length",
+        "success_distance", "image_size", "fov", "multiview", "max_objects", "ahead_angle", "success_reward",
+        "step_penalty",
+    )  # fmt: skip
     action_names = ACTIONS
     guides: ClassVar[dict[str, str]] = {
         "natural": "First where the target is, seen from you: ahead of you, to your left, to your right or behind you, "

@@ -154,6 +154,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
 
     state_type = SkillState
     representations = frozenset({"natural", "structured"})
+    safe_arguments = ("kind", "task", "stage_reward", "success_reward", "step_penalty", "image_size")
     action_names = tuple(PARAMETERS)
     action_separator = SEPARATOR
     guides: ClassVar[dict[str, str]] = GUIDES

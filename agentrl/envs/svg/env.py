@@ -179,6 +179,7 @@ class SVGEnv(AgentEnv[Any, Any]):
 
     graded = True
     state_type = SvgState
+    safe_arguments = ("difficulty", "icons", "letters", "structure_weight", "success_threshold", "image_size", "kind")
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
         "natural": "One sentence for each shape of the target, then of the drawing, in drawing order: kind, colour, "

@@ -133,13 +133,14 @@ def task_source(
     sites: Sequence[str] | None,
     templates: Sequence[str] | None,
     split: str,
+    backend: str,
 ) -> TaskSource:
     """Where tasks come from: a file, or the templates of the embedded sites."""
     names = _some_of("sites", sites, PLACES if addresses is None else addresses)
     if task_file is not None:
         if templates is not None:
             raise ConfigError("templates choose among the generated tasks; a task_file has none")
-        return FileTasks(task_file, addresses, names)
+        return FileTasks(task_file, addresses, names, browser=backend == "browser")
     only = _some_of("templates", templates, generated_templates())
     source = GeneratedTasks(names, only)
     if only and not source.ids(split):

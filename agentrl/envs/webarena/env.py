@@ -212,6 +212,10 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     state_type = WebState
     representations = frozenset({"natural", "structured"})
     task_reward = 1.0
+    safe_arguments = (
+        "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
+        "early_stop", "strict_upstream", "show_feedback", "show_address", "picture", "marks", "image_size",
+    )  # fmt: skip
     guides = GUIDES
 
     def __init__(
@@ -256,7 +260,9 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         self._addresses = arguments.live_addresses(sites_at)  # None: the embedded sites
         self._live_options = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
         arguments.check_place(self._addresses, self._live_options, self._backend_kind, task_file)
-        self._source = arguments.task_source(task_file, self._addresses, sites, templates, self.split)
+        self._source = arguments.task_source(
+            task_file, self._addresses, sites, templates, self.split, self._backend_kind
+        )
         self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
         image = {"image": spaces.Box(0, 255, self.picture.shape, np.uint8)} if self.kind == "visual" else {}
         self.observation_space = spaces.Dict({"text": AnyText(), **image})

@@ -35,6 +35,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 COOKIE = "agentrl_visitor"
 ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser the visitor's cookie
 MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
+MAX_FIELDS = 1_000  # of a form
 FORM_TYPE = "application/x-www-form-urlencoded"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 ABOUT = {
@@ -177,10 +178,14 @@ class WebSites:
         if body is None:
             return PlainTextResponse("this form is too large\n", 413)
         is_form = request.headers.get("content-type", "").split(";")[0].strip().lower() == FORM_TYPE
+        try:  # in a thread: others are answered meanwhile
+            fields = await run_in_threadpool(_fields, body) if is_form else ()
+        except ValueError:
+            return PlainTextResponse("this form has too many fields\n", 413)
         asked = messages.Request(
             "GET" if request.method == "HEAD" else request.method,
             place.origin + _target(request),
-            tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)) if is_form else (),
+            fields,
             {name: value for name, value in request.cookies.items() if name != COOKIE},
             b"" if is_form else body,
             {name.lower(): value for name, value in request.headers.items()},
@@ -259,6 +264,11 @@ def _set_cookies(response: Response, values: Mapping[str, str | None]) -> None:
             response.delete_cookie(name)
         else:
             response.set_cookie(name, value, httponly=True, samesite="lax")
+
+
+def _fields(body: bytes) -> messages.Fields:
+    """What a form holds; `ValueError` for one with too many fields."""
+    return tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS))
 
 
 async def _body(request: Request) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -178,12 +178,12 @@ class Saved(msgspec.Struct):
     """What a snapshot keeps of an episode."""
 
     index: int
-    stride: int
+    stride: Annotated[int, msgspec.Meta(ge=1)]
     task: str
     world: dict[str, Any]
     backend: dict[str, Any]
     done: list[str]
-    unread: int
+    unread: Annotated[int, msgspec.Meta(ge=0)]
     answer: str | None
-    score: float | None
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     pending: bool

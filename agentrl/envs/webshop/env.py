@@ -191,6 +191,11 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     graded = True
     state_type = ShopState
+    safe_arguments = (
+        "kind", "protocol", "observation_mode", "catalogue_size", "catalogue_seed", "goals", "cuts",
+        "shuffle_seed", "draw", "reward", "prompt", "show_attributes", "num_prev_obs", "num_prev_actions",
+        "show_feedback", "image_size",
+    )  # fmt: skip
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
         "natural": "Say which page this is (with the search and its page of results, or the product), which options "

@@ -144,7 +144,7 @@ class ShopSite:
                     return Response("this form is too large\n", 413)
         except ClientDisconnect:
             return response
-        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=None)
+        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)  # short, by `MAX_FORM`
         if "click" in form:  # first, since a search box sends its words with every button
             action = f"click[{form['click'][0]}]"
         elif "search" in form:

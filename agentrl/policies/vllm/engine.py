@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from agentrl.core.errors import MissingExtra
 from agentrl.models import resolve_model
 from agentrl.models.chat import PromptEncoder
-from agentrl.models.loading import quiet
+from agentrl.models.loading import ONLY_DATA, check_config, quiet
 
 log = logging.getLogger(__name__)
 
@@ -89,14 +89,15 @@ def load_reader(name: str | Path) -> Reader:
     folder = resolve_model(name)
     try:
         with quiet():
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            check_config(folder)
+            config = AutoConfig.from_pretrained(folder, **ONLY_DATA)
+            tokenizer = AutoTokenizer.from_pretrained(folder, **ONLY_DATA)
             image_token = getattr(config, "image_token_id", None)
             processor, ends = None, None
             if image_token is not None:
                 from transformers import AutoImageProcessor
 
-                processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
+                processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **ONLY_DATA)
             if (folder / "generation_config.json").is_file():
                 from transformers import GenerationConfig
 

@@ -193,8 +193,14 @@ def _checked_state(path: Path) -> dict[str, Any]:
 def load_checkpoint(path: Path, learner: Learner) -> dict[str, Any]:
     """Put a checkpoint that was found whole into `learner` and return its state."""
     state = read_object(path / STATE)
-    content = torch.load(path / TRAINING, map_location=learner.device, weights_only=True)
-    _restore(learner, content, path)
+    try:
+        content = torch.load(path / TRAINING, map_location=learner.device, weights_only=True)
+        _restore(learner, content, path)
+    except ConfigError:
+        raise
+    except Exception as error:  # whatever a file that was made elsewhere holds in the place of tensors
+        what = f"{type(error).__name__}: {error!s:.200}"
+        raise ConfigError(f"{path / TRAINING} is no checkpoint of this run: {what}") from error
     learner.steps = int(state["optimiser_steps"])
     return state
 

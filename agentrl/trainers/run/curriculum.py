@@ -18,6 +18,7 @@ from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, Fault
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.core.task_generator import Task, TaskGenerator
+from agentrl.core.untrusted import check_environment
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.episode import make
 from agentrl.rollout.llm_tasks import LLMTasks, open_task_generator
@@ -291,6 +292,7 @@ def _place_of(played: Played, specs: list[EnvSpec], places: dict[str, int]) -> i
     key = json.dumps([played.env, own], sort_keys=True)
     if key not in places:
         spec = specs[played.env]
+        check_environment(spec.id.rpartition(":")[2], own)  # they may come out of a file
         places[key] = len(specs)
         specs.append(EnvSpec(spec.id, {**spec.kwargs, **own}, spec.wrappers, spec.weight))
     return places[key]

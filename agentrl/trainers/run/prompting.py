@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from agentrl.core.errors import ConfigError
 from agentrl.models.prompt_settings import LIMITS, PromptSettings, differences, read_settings
 from agentrl.rollout.prompts import prompt_options
 from agentrl.trainers.arguments import RunArguments
@@ -25,6 +26,15 @@ def run_settings(arguments: RunArguments) -> PromptSettings:
         limits={name: own for name, (own, *rest) in limits.items() if own and all(other == own for other in rest)},
         **alike,
     )
+
+
+def settings_of_model(model: str, given: set[str]) -> PromptSettings | None:
+    """How a model was prompted; `ConfigError` where its folder names a module to import and `env` is not `given`."""
+    settings = read_settings(model)
+    for env_id in () if settings is None or "env" in given else settings.environments:
+        if ":" in env_id:
+            raise ConfigError(f"the model was trained in {env_id!r:.80}; name that environment yourself, with env")
+    return settings
 
 
 def further_options(settings: PromptSettings | None, given: set[str]) -> dict[str, Any]:
@@ -50,7 +60,7 @@ def further_arguments(cls: type[Arguments], model: str, **options: Any) -> Argum
 
     `further_arguments(StepPO, "runs/imitation/checkpoints/step_10/policy", lr=3e-4)`.
     """
-    carried = further_options(read_settings(model), set(options))
+    carried = further_options(settings_of_model(model, set(options)), set(options))
     return cls.from_json({**carried, "model": model, **options})
 
 

@@ -26,8 +26,10 @@ import torch
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.lock import FolderLock
+from agentrl.core.manifest import signed
 from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
+from agentrl.core.untrusted import trusted_arguments
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start, grouped
@@ -135,7 +137,7 @@ class Run:
             "inputs": input_hashes(self.arguments, self.learner.engine.folder),
         }
         try:
-            write_atomically(self.folder / CONFIG, json.dumps(scrub(content), indent=1).encode())
+            write_atomically(self.folder / CONFIG, json.dumps(signed(scrub(content)), indent=1).encode())
         except OSError as error:
             raise ConfigError(f"the run folder cannot be written: {error}; choose another output") from error
 
@@ -472,4 +474,5 @@ class Run:
         except MissingExtra as error:  # without pyarrow they stay what they are, which every reader takes too
             self.report(f"trajectories stay JSON lines: {error}")
         if self.arguments.report:
-            write_run_report(self.folder, play_again=True)  # the environments are those of this very run
+            with trusted_arguments(spec.kwargs for spec in self.arguments.specs()):
+                write_run_report(self.folder, play_again=True)

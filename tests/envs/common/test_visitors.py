@@ -41,6 +41,22 @@ def test_who_came_once_makes_room_and_who_came_back_does_not() -> None:
     assert len(visitors) == 2
 
 
+def test_a_hundred_who_came_back_fill_the_site_for_a_minute_only() -> None:
+    now = [0.0]
+    visitors = Visitors[Guest](100, 1800, clock=lambda: now[0])
+    names = [visitors.welcome(Guest)[0] for _ in range(100)]
+    for number, name in enumerate(names):
+        now[0] = number / 100
+        visitors.find(name)
+    now[0] = 59.0
+    with pytest.raises(NoRoom):
+        visitors.welcome(Guest)
+    now[0] = 60.5
+    visitors.find(names[0])  # still here
+    visitors.welcome(Guest)
+    assert names[0] in visitors and names[1] not in visitors and names[2] in visitors
+
+
 def test_visitors_can_leave() -> None:
     visitors = Visitors[Guest](1, 60)
     name, guest = visitors.welcome(Guest)

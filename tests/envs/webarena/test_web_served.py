@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple
@@ -282,6 +284,27 @@ def test_forms_may_be_large_but_not_endless(served: Served) -> None:
     )  # no form is posted there
     too_large = visitor.ask("POST", served.url("map", "/search"), "x" * (MAX_FORM + 1), Content_Type=FORM)
     assert too_large.status == 413
+
+
+def test_a_form_of_two_million_fields_keeps_nobody_waiting(served: Served) -> None:
+    visitor = Visitor(served)
+    visitor.open(served.url("map"))
+    bodies = {"a=&" * 2_000_000: 413, "q=" + "%41" * 2_500_000: 404}
+    for body, status in bodies.items():
+        waited, over = [], threading.Event()
+
+        def others(waited: list[float] = waited, over: threading.Event = over) -> None:
+            while not over.is_set():
+                started = time.perf_counter()
+                Visitor(served).ask("GET", served.start)
+                waited.append(time.perf_counter() - started)
+
+        thread = threading.Thread(target=others)
+        thread.start()
+        assert visitor.ask("POST", served.url("map", "/search"), body, Content_Type=FORM).status == status
+        over.set()
+        thread.join()
+        assert max(waited) < 1.5, max(waited)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import html as markup
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
-from zlib import compress, decompress
+from zlib import compress, decompress, decompressobj
+
+import msgspec
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.layout.document import document, whole
@@ -22,6 +24,7 @@ _KEPT = "!#$%&'()*+,/:;=?@[]~"  # everything else is escaped
 _escape = partial(quote, safe=_KEPT, errors="replace")
 _REFUSED = {"javascript", "data", "file", "mailto", "tel", "blob", "vbscript", "ftp", "chrome", "view-source"}
 MAX_REDIRECTS = 10
+MAX_PAGE = 20_000_000  # bytes of a page in a snapshot
 _EMPTY = "<!doctype html><html><head></head><body></body></html>"
 _COMPRESSED_FROM = 4_096  # characters
 MAX_SHEETS = 100  # kept in memory
@@ -85,6 +88,16 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
+class SavedPage(msgspec.Struct, forbid_unknown_fields=True):
+    """A `Page` in a snapshot; `sheets` are the numbers of its style sheets there."""
+
+    url: str
+    text: Any  # a text, or bytes where it is compressed
+    status: Annotated[int, msgspec.Meta(ge=100, le=599)]
+    error: str
+    sheets: list[Annotated[int, msgspec.Meta(ge=0)]]
+
+
 class Page:
     """An answer as it was received; nothing in it ever changes."""
 
@@ -115,10 +128,16 @@ class Page:
         return {"url": self.url, "text": self.packed, "status": self.status, "error": self.error, "sheets": numbers}
 
     @classmethod
-    def load(cls, saved: Mapping[str, Any], sheets: Sequence[str]) -> Page:
-        """Inverse of `save`."""
-        named = tuple(str(sheets[number]) for number in saved["sheets"])
-        return cls(saved["url"], saved["text"], saved["status"], named, saved["error"])
+    def load(cls, saved: SavedPage, sheets: Sequence[str]) -> Page:
+        """Inverse of `save`; an error of any type for what no site answers."""
+        if saved.url != BLANK:
+            resolve(BLANK, saved.url)
+        if not isinstance(saved.text, str):
+            unpacking = decompressobj()
+            unpacking.decompress(saved.text, MAX_PAGE).decode()
+            if not unpacking.eof:
+                raise ValueError("a page is too long, or not whole")
+        return cls(saved.url, saved.text, saved.status, tuple(sheets[number] for number in saved.sheets), saved.error)
 
 
 def blank() -> Page:

@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+import msgspec
+
 from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed
-from agentrl.envs.webarena.browsing.forms import Contents, Submission, encode
-from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, Page, blank, resolve, typed, without_fragment
-from agentrl.envs.webarena.layout.document import Document
+from agentrl.envs.webarena.browsing.forms import Contents, Submission, encode, kind_of
+from agentrl.envs.webarena.browsing.loading import (
+    BadAddress,
+    Loader,
+    Page,
+    SavedPage,
+    blank,
+    resolve,
+    typed,
+    without_fragment,
+)
+from agentrl.envs.webarena.layout.document import Document, document
 from agentrl.envs.webarena.layout.page import LaidOut, laid_out
 from agentrl.envs.webarena.sites.messages import Fields
 from agentrl.envs.webarena.sites.world import World
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
 MAX_TABS = 20
 MAX_ENTRIES = 50  # of a history, as in Chromium
+
+
+class SavedEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """An `Entry` in a snapshot; `page` is the number of its page there."""
+
+    page: Count
+    url: str
+    scroll: Count
+    changed: list[tuple[Count, str]]
+    focus: Count | None
+    selected: bool
+    opened: list[Count] | None
+
+
+class SavedTab(msgspec.Struct, forbid_unknown_fields=True):
+    """A `Tab` in a snapshot."""
+
+    entries: Annotated[list[SavedEntry], msgspec.Meta(min_length=1, max_length=MAX_ENTRIES)]
+    place: Count
+
+
+class SavedSession(msgspec.Struct, forbid_unknown_fields=True):
+    """A `Session` in a snapshot."""
+
+    tabs: Annotated[list[SavedTab], msgspec.Meta(min_length=1, max_length=MAX_TABS)]
+    active: Count
+    pages: list[SavedPage]
+    sheets: list[str]
+    cookies: dict[str, dict[str, str]]
+
+
+def _may_hold(kind: str, text: str) -> bool:
+    """Can a control hold this? See `forms.Contents`."""
+    if kind in ("check", "radio"):
+        return text in ("", "on")
+    return kind != "select" or re.fullmatch(r"(?:\d{1,6}(?:,\d{1,6})*)?", text, re.ASCII) is not None
 
 
 @dataclass
@@ -49,13 +98,20 @@ class Entry:
         }  # fmt: skip
 
     @classmethod
-    def load(cls, saved: Mapping[str, Any], pages: list[Page]) -> Entry:
-        """Inverse of `save`."""
-        opened = saved["opened"]
-        return cls(
-            pages[saved["page"]], saved["url"], saved["scroll"], {number: text for number, text in saved["changed"]},
-            saved["focus"], saved["selected"], None if opened is None else frozenset(opened),
-        )  # fmt: skip
+    def load(cls, saved: SavedEntry, pages: list[Page]) -> Entry:
+        """Inverse of `save`; ValueError for an entry that nobody could have made on its page."""
+        page, opened = pages[saved.page], None if saved.opened is None else frozenset(saved.opened)
+        if without_fragment(saved.url) != without_fragment(page.url):
+            raise ValueError("an entry has the address of another page")
+        if saved.changed or saved.focus is not None or opened:
+            read = document(page.html)
+            kinds = {read.index[element]: kind_of(element) for element in read.controls}
+            for number, text in saved.changed:
+                if kinds.get(number, "button") == "button" or not _may_hold(kinds[number], text):
+                    raise ValueError(f"element {number} cannot hold {text[:40]!r}")
+            if max(saved.focus or 0, *(opened or (0,)), 0) >= len(read.elements):
+                raise ValueError("the page has no such element")
+        return cls(page, saved.url, saved.scroll, dict(saved.changed), saved.focus, saved.selected, opened)
 
 
 def initially_open(document: Document) -> frozenset[int]:
@@ -89,12 +145,12 @@ class Tab:
         return {"entries": [entry.save(pages) for entry in self.entries], "place": self.place}
 
     @classmethod
-    def load(cls, saved: Mapping[str, Any], pages: list[Page]) -> Tab:
+    def load(cls, saved: SavedTab, pages: list[Page]) -> Tab:
         """Inverse of `save`."""
         tab = cls()
-        tab.entries = [Entry.load(entry, pages) for entry in saved["entries"]]
-        tab.place = saved["place"]
-        if not 0 <= tab.place < len(tab.entries):
+        tab.entries = [Entry.load(entry, pages) for entry in saved.entries]
+        tab.place = saved.place
+        if tab.place >= len(tab.entries):
             raise ValueError("the place in the history is outside of it")
         return tab
 
@@ -254,14 +310,15 @@ class Session:
     def load(self, saved: Mapping[str, Any]) -> None:
         """Inverse of `save`; ValueError if it does not fit."""
         try:
-            pages = [Page.load(page, saved["sheets"]) for page in saved["pages"]]
-            tabs = [Tab.load(tab, pages) for tab in saved["tabs"]]
-            active = int(saved["active"])
-            cookies = {origin: dict(jar) for origin, jar in saved["cookies"].items()}
-            tabs[active].entry.laid_out(self.viewport)
+            kept = msgspec.convert(saved, SavedSession)
+            pages = [Page.load(page, kept.sheets) for page in kept.pages]
+            tabs = [Tab.load(tab, pages) for tab in kept.tabs]
+            shown = tabs[kept.active].entry
+            if shown.scroll > shown.laid_out(self.viewport).bottom:
+                raise ValueError("the page is scrolled beyond its end")
         except Exception as error:
             raise ValueError(f"the saved tabs cannot be read: {type(error).__name__}: {error}") from error
-        self.tabs, self.active, self.loader.cookies = tabs, active, cookies
+        self.tabs, self.active, self.loader.cookies = tabs, kept.active, kept.cookies
         self.version += 1
 
 

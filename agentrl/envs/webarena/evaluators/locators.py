@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles
 from agentrl.envs.webarena.evaluators.nodes import (
+    STEP,
     UNDEFINED,
+    Budget,
     Document,
     LocatorError,
     Node,
@@ -40,6 +42,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+BUDGET = ""  # among the names, where no expression can say it
 CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None, "undefined": UNDEFINED}
 # Operators between two values, the weakest first.
 OPERATORS = (("||", "??"), ("&&",), ("===", "!==", "==", "!=", "<", ">", "<=", ">="), ("+", "-"))
@@ -55,27 +58,27 @@ def evaluate_locator(
     benchmark; other values look as Python prints them there: "None" for null, "True", "3". `UnreadableLocator`, an
     `EnvFault`, where the expression uses something that is not known here: then nobody can say what it would give.
     """
-    try:
-        value = run_locator(expression, root, values, styles)
-    except LocatorError:
-        return ""
-    if value is UNDEFINED:
-        return "None"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "ref: <Node>" if isinstance(value, (Node, Document, TextNode)) else str(value)
-
-
-def run_locator(expression: str, root: Any, values: Mapping[Any, str] | None = None, styles: Styles = BY_TAG) -> Any:
-    """The same as a Python value; `LocatorError` if the expression fails on the page."""
     page = Page(root, values or {}, styles)
     try:
-        found = parse(expression)({"document": Document(page)})
-        return found() if callable(found) else found  # "() => ..." is called, as browsers' drivers do
+        found = parse(expression)({"document": Document(page), BUDGET: page.budget})
+        value = found() if callable(found) else found  # "() => ..." is called, as browsers' drivers do
+        return value if isinstance(value, str) else _printed(value, page.budget)
     except RecursionError:
         raise UnreadableLocator("the expression is nested too deeply") from None
-    except (TypeError, AttributeError, ValueError) as error:
-        raise LocatorError(f"the expression fails: {error}") from error
+    except (TypeError, AttributeError, ValueError):  # LocatorError, and what Python says about wrong arguments
+        return ""
+
+
+def _printed(value: Any, budget: Budget) -> str:
+    """As Python prints it."""
+    budget.spend(STEP + (len(value) if isinstance(value, str) else 0))
+    if value is UNDEFINED:
+        return "None"
+    if isinstance(value, list):
+        return f"[{', '.join(_printed(item, budget) for item in value)}]"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "ref: <Node>" if isinstance(value, (Node, Document, TextNode)) else repr(value)
 
 
 def check_locator(expression: str) -> None:
@@ -189,7 +192,15 @@ class _Parser:
             self.expect("}")
         else:
             body = self.expression()
-        return lambda names: lambda *arguments: body({**names, **dict(zip(parameters, arguments, strict=False))})
+
+        def close(names: Names) -> Callable[..., Any]:
+            def run(*arguments: Any) -> Any:
+                names[BUDGET].spend(len(names) + len(parameters))
+                return body({**names, **dict(zip(parameters, arguments, strict=False))})
+
+            return run
+
+        return close
 
     def operation(self, strength: int = 0) -> Expression:
         """Values joined by operators of this strength or more."""
@@ -200,7 +211,7 @@ class _Parser:
             return left
         if self.accept("!"):
             operand = self.operation(strength)
-            return lambda names: not is_true(operand(names))
+            return lambda names: names[BUDGET].spend(STEP) or not is_true(operand(names))
         return self.chain()
 
     def chain(self) -> Expression:
@@ -239,13 +250,14 @@ class _Parser:
             bare = token.text[1:-1]
             return _constant(re.sub(r"\\(.)", lambda sign: ESCAPES.get(sign[1], sign[1]), bare, flags=re.DOTALL))
         if token.kind == "number":
-            return _constant(float(token.text) if "." in token.text else int(token.text))
+            return _constant(float(token.text) if "." in token.text or len(token.text) > 15 else int(token.text))
         if token.kind != "name":
             raise UnreadableLocator(f"unexpected {token.text or 'end'!r}")
         if token.text in CONSTANTS:
             return _constant(CONSTANTS[token.text])
 
         def look_up(names: Names) -> Any:
+            names[BUDGET].spend(STEP)
             if token.text not in names:
                 raise UnreadableLocator(f"the name {token.text[:50]!r} is not known without a browser")
             return names[token.text]
@@ -268,6 +280,7 @@ class _Parser:
                 value = item(names)
                 if spread and not isinstance(value, (list, tuple, str)):
                     raise LocatorError("only a list can be spread")
+                names[BUDGET].spend(STEP + (len(value) if spread else 0))
                 values.extend(value if spread else [value])
             return values
 
@@ -282,7 +295,7 @@ def _constant(value: Any) -> Expression:
 
 
 def _called(function: Expression, arguments: Expression) -> Expression:
-    return lambda names: call(function(names), arguments(names))
+    return lambda names: call(function(names), arguments(names), names[BUDGET])
 
 
 def _member(value: Expression, key: Expression, optional: bool) -> Expression:
@@ -290,17 +303,19 @@ def _member(value: Expression, key: Expression, optional: bool) -> Expression:
         owner = value(names)
         if optional and is_nullish(owner):
             raise _EndOfChain
-        return get(owner, key(names))
+        names[BUDGET].spend(STEP)
+        return get(owner, key(names), names[BUDGET])
 
     return read
 
 
 def _joined(sign: str, left: Expression, right: Expression) -> Expression:
     def run(names: Names) -> Any:
-        first = left(names)
+        first, budget = left(names), names[BUDGET]
+        budget.spend(STEP + (len(first) if isinstance(first, str) else 0))
         if sign in ("&&", "||", "??"):  # the second value is looked at only if it counts
             counts = is_nullish(first) if sign == "??" else is_true(first) == (sign == "&&")
             return right(names) if counts else first
-        return (add if sign in ("+", "-") else truth)(sign, first, right(names))
+        return add(sign, first, right(names), budget) if sign in ("+", "-") else truth(sign, first, right(names))
 
     return run

@@ -4,21 +4,25 @@ and the operators."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html import escape
 from typing import Any
 
 from cssselect import SelectorError
 from lxml import html
 from lxml.cssselect import CSSSelector
+from lxml.etree import XPathError  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles, inner_text
 
 REFLECTED = {"className": "class", **{name: name for name in ("id", "title", "name", "placeholder", "alt")}}
 FIELDS = frozenset({"input", "textarea", "select", "option", "button"})
+MAX_WORK = 5_000_000  # of one expression: characters, list items and elements that it reads or makes, and its steps
+STEP = 100  # what a step counts for
+MAX_SELECTOR = 500  # characters
 
 
 class LocatorError(ValueError):
@@ -37,13 +41,32 @@ class _Undefined:
 UNDEFINED: Any = _Undefined()
 
 
+class Budget:
+    """What an expression may still do. A task file comes from anywhere, and fifty characters can ask for gigabytes."""
+
+    def __init__(self) -> None:
+        self._left = MAX_WORK
+
+    def spend(self, work: int) -> None:
+        """Before the work is done; `UnreadableLocator` once there was too much of it."""
+        self._left -= work
+        if self._left < 0:
+            raise UnreadableLocator(f"the expression takes more than {MAX_WORK:,} steps")
+
+
 @dataclass(frozen=True)
 class Page:
-    """What all nodes of a page share: live contents of fields, and how elements are displayed."""
+    """What all nodes of a page share: contents of fields, how elements are displayed, what may still be done."""
 
     root: Any
     values: Mapping[Any, str] = field(default_factory=dict)
     styles: Styles = BY_TAG
+    budget: Budget = field(default_factory=Budget, compare=False)
+
+    @cached_property
+    def size(self) -> int:
+        """How many elements there are."""
+        return elements_below(self.root)
 
 
 @dataclass(frozen=True)
@@ -71,7 +94,12 @@ class Node:
 # ---------------------------------------------------------------------- reading properties
 
 
-def get(owner: Any, key: Any) -> Any:
+def elements_below(element: Any) -> int:
+    """The element and all inside it."""
+    return sum(1 for _ in element.iter())
+
+
+def get(owner: Any, key: Any, budget: Budget) -> Any:
     """`owner[key]`, as in JavaScript."""
     if is_nullish(owner):
         raise LocatorError(f"{owner!r} has no properties".replace("None", "null"))
@@ -81,28 +109,46 @@ def get(owner: Any, key: Any) -> Any:
         if isinstance(key, int) and not isinstance(key, bool):
             return owner[key] if 0 <= key < len(owner) else UNDEFINED
         methods = TEXT_METHODS if isinstance(owner, str) else LIST_METHODS
-        if key not in methods:
-            known = f"the property {as_text(key)[:50]!r} of texts and lists is not known without a browser"
+        if not isinstance(key, str) or key not in methods:
+            known = f"the property {as_text(key, budget)[:50]!r} of texts and lists is not known without a browser"
             raise UnreadableLocator(known)
-        return lambda *arguments: methods[key](owner, *arguments)
+        return lambda *arguments: _run_method(methods[key], owner, arguments, budget)
+    key = as_text(key, budget)
     if isinstance(owner, Document):
         root = Node(owner.page, owner.page.root)
-        return DOCUMENT[key](root) if isinstance(key, str) and key in DOCUMENT else _searching(root, key)
+        budget.spend(5 * owner.page.size)
+        return DOCUMENT[key](root) if key in DOCUMENT else _searching(root, key)
     if isinstance(owner, Node):
         if key in REFLECTED:
             return owner.element.get(REFLECTED[key]) or ""
-        return PROPERTIES[key](owner) if key in PROPERTIES else _searching(owner, key)
+        if key not in PROPERTIES:
+            return _searching(owner, key)
+        budget.spend(STEP if key in QUICK else 50 * elements_below(owner.element))
+        found = PROPERTIES[key](owner)
+        budget.spend(len(found) if isinstance(found, (str, list)) else 0)
+        return found
     if isinstance(owner, TextNode) and key in ("textContent", "nodeValue", "data", "wholeText"):
         return owner.text
     if key == "toString":
-        return lambda *_: as_text(owner)
+        return lambda *_: as_text(owner, budget)
     return UNDEFINED
 
 
-def call(function: Any, arguments: list[Any]) -> Any:
+def _run_method(method: Callable[..., Any], owner: Any, arguments: tuple[Any, ...], budget: Budget) -> Any:
+    """A method of a text or a list. Its result is at most as long as the owner's length times an argument's."""
+    given: Sequence[Any] = arguments
+    if method is _joined or (isinstance(owner, str) and method is not _sliced):
+        given = [as_text(argument, budget) for argument in arguments]
+    longest = max((len(text) for text in given if isinstance(text, str)), default=0)
+    budget.spend(STEP + (len(owner) + 1) * (1 + longest))
+    return method(as_texts(list(owner), budget) if method is _joined else owner, *given)
+
+
+def call(function: Any, arguments: list[Any], budget: Budget) -> Any:
     """Call what `get` or an arrow function gave."""
+    budget.spend(STEP + len(arguments))
     if not callable(function):
-        raise LocatorError(f"{as_text(function)[:50]} is not a function")
+        raise LocatorError(f"{as_text(function, budget)[:50]} is not a function")
     try:
         return function(*arguments)
     except (TypeError, AttributeError, IndexError) as error:
@@ -118,10 +164,10 @@ def _searching(node: Node, key: Any) -> Callable[..., Any]:
     if key == "querySelectorAll":
         return lambda selector: list(_matches(node, selector))
     if key == "getElementsByClassName":
-        return lambda names: list(_matches(node, "".join(f".{name}" for name in str(names).split())))
+        return lambda names: list(_matches(node, "".join(f".{name}" for name in _selector(node, names).split())))
     if key == "getElementsByTagName":
         return lambda name: list(_matches(node, name))
-    raise UnreadableLocator(f"the property {as_text(key)[:50]!r} of elements is not known without a browser")
+    raise UnreadableLocator(f"the property {key[:50]!r} of elements is not known without a browser")
 
 
 def _first(node: Node, selector: Any) -> Node | None:
@@ -131,16 +177,35 @@ def _first(node: Node, selector: Any) -> Node | None:
 def _matches(node: Node, selector: Any) -> Iterator[Node]:
     """Elements below `node` that match; what stands before a space may match further up, as in browsers."""
     whole = node.element is node.page.root
-    for element in _compiled(as_text(selector))(node.page.root):
+    for element in _found(node, selector):
+        node.page.budget.spend(STEP)
         if (whole and element is not node.element) or (not whole and node.element in element.iterancestors()):
             yield Node(node.page, element)
+
+
+def _selector(node: Node, selector: Any) -> str:
+    text = as_text(selector, node.page.budget)
+    if len(text) > MAX_SELECTOR:
+        raise UnreadableLocator(f"a CSS selector may have {MAX_SELECTOR} characters; this one has {len(text):,}")
+    return text
+
+
+def _found(node: Node, selector: Any) -> list[Any]:
+    """All elements of the page that a selector matches. Each of its parts looks through the page once more."""
+    text = _selector(node, selector)
+    size, parts = node.page.size, 1 + len(re.findall(r"[\s>+~:\[]+", text))
+    node.page.budget.spend(size * parts + size * size // 10 * text.count("~"))
+    try:
+        return _compiled(text)(node.page.root)
+    except XPathError as error:
+        raise LocatorError(f"{text!r} is no CSS selector: {error}") from error
 
 
 @lru_cache(512)
 def _compiled(selector: str) -> CSSSelector:
     try:
         return CSSSelector(close_brackets(selector), translator="html")
-    except (SelectorError, SyntaxError, ValueError) as error:
+    except (SelectorError, SyntaxError, ValueError, XPathError) as error:
         raise LocatorError(f"{selector!r} is no CSS selector: {error}") from error
 
 
@@ -240,7 +305,7 @@ def _parent(node: Node) -> Node | None:
 
 
 def _closest(node: Node, selector: Any) -> Node | None:
-    found = set(_compiled(as_text(selector))(node.page.root))
+    found = set(_found(node, selector))
     chain = (node.element, *node.element.iterancestors())
     return next((Node(node.page, element) for element in chain if element in found), None)
 
@@ -256,7 +321,7 @@ DOCUMENT: dict[Any, Callable[[Node], Any]] = {  # properties of the document, by
     "title": lambda root: " ".join((root.element.findtext(".//title") or "").split()),
     "getElementById": lambda root: (
         lambda name: next(
-            (Node(root.page, element) for element in root.element.iter("*") if element.get("id") == as_text(name)), None
+            (Node(root.page, element) for element in root.element.iter("*") if element.get("id") == name), None
         )
     ),
 }
@@ -284,18 +349,34 @@ PROPERTIES: dict[Any, Callable[[Node], Any]] = {
     "parentNode": _parent,
     "nextElementSibling": lambda node: _beside(node, before=False),
     "previousElementSibling": lambda node: _beside(node, before=True),
-    "getAttribute": lambda node: lambda name: node.element.get(as_text(name).lower()),
-    "hasAttribute": lambda node: lambda name: node.element.get(as_text(name).lower()) is not None,
+    "getAttribute": lambda node: lambda name: node.element.get(as_text(name, node.page.budget).lower()),
+    "hasAttribute": lambda node: lambda name: node.element.get(as_text(name, node.page.budget).lower()) is not None,
     "closest": lambda node: lambda selector: _closest(node, selector),
     "click": lambda node: lambda: UNDEFINED,  # pages without scripts have nothing that a click would unfold
 }
+QUICK = frozenset(
+    {
+        "tagName", "checked", "selected", "disabled", "parentElement", "parentNode", "nextElementSibling",
+        "previousElementSibling", "getAttribute", "hasAttribute", "closest", "click",
+    }
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- texts and lists
 
 
-def _joined(values: list[Any], separator: Any = ",") -> str:
-    return as_text(separator).join("" if is_nullish(value) else as_text(value) for value in values)
+def as_texts(values: list[Any], budget: Budget) -> list[str]:
+    """The items of a list as `join` writes them."""
+    budget.spend(STEP * (1 + len(values)))
+    return ["" if is_nullish(value) else as_text(value, budget) for value in values]
+
+
+def _joined(texts: list[str], separator: str = ",") -> str:
+    return separator.join(texts)
+
+
+def _sliced(values: Any, start: Any = 0, end: Any = None) -> Any:
+    return values[start:end]
 
 
 TEXT_METHODS: dict[Any, Callable[..., Any]] = {
@@ -303,13 +384,13 @@ TEXT_METHODS: dict[Any, Callable[..., Any]] = {
     "trim": lambda text: text.strip(),
     "toLowerCase": lambda text: text.lower(),
     "toUpperCase": lambda text: text.upper(),
-    "includes": lambda text, part: as_text(part) in text,
-    "startsWith": lambda text, part: text.startswith(as_text(part)),
-    "endsWith": lambda text, part: text.endswith(as_text(part)),
-    "replace": lambda text, old, new: text.replace(as_text(old), as_text(new), 1),
-    "replaceAll": lambda text, old, new: text.replace(as_text(old), as_text(new)),
-    "split": lambda text, separator: text.split(as_text(separator)) if separator else list(text),
-    "slice": lambda text, start=0, end=None: text[start:end],
+    "includes": lambda text, part: part in text,
+    "startsWith": lambda text, part: text.startswith(part),
+    "endsWith": lambda text, part: text.endswith(part),
+    "replace": lambda text, old, new: text.replace(old, new, 1),
+    "replaceAll": lambda text, old, new: text.replace(old, new),
+    "split": lambda text, separator: text.split(separator) if separator else list(text),
+    "slice": _sliced,
 }
 LIST_METHODS: dict[Any, Callable[..., Any]] = {
     "toString": _joined,
@@ -317,8 +398,8 @@ LIST_METHODS: dict[Any, Callable[..., Any]] = {
     "map": lambda values, function: [function(value) for value in values],
     "filter": lambda values, function: [value for value in values if is_true(function(value))],
     "find": lambda values, function: next((value for value in values if is_true(function(value))), UNDEFINED),
-    "includes": lambda values, value: value in values,
-    "slice": lambda values, start=0, end=None: values[start:end],
+    "includes": lambda values, value: any(truth("===", value, one) for one in values),
+    "slice": _sliced,
     "item": lambda values, place=0: values[place] if 0 <= place < len(values) else None,
     "at": lambda values, place=0: values[place] if -len(values) <= place < len(values) else UNDEFINED,
 }
@@ -337,20 +418,21 @@ def is_true(value: Any) -> bool:
     return not is_nullish(value) and (isinstance(value, list) or bool(value))
 
 
-def add(sign: str, left: Any, right: Any) -> Any:
+def add(sign: str, left: Any, right: Any, budget: Budget) -> Any:
     """`+` of numbers or of texts, `-` of numbers."""
     numbers = all(isinstance(value, (int, float)) for value in (left, right))
     if sign == "-":
         if not numbers:
             raise LocatorError("only numbers can be subtracted")
         return left - right
-    return left + right if numbers else as_text(left) + as_text(right)
+    return left + right if numbers else as_text(left, budget) + as_text(right, budget)
 
 
 def truth(sign: str, left: Any, right: Any) -> bool:
     """A comparison. Values of different types are never equal, except null and undefined for `==`."""
     if sign in ("==", "!=", "===", "!=="):
-        equal = left == right and isinstance(left, bool) == isinstance(right, bool)
+        same = left is right if isinstance(left, list) else left == right
+        equal = same and isinstance(left, bool) == isinstance(right, bool)
         if len(sign) == 2 and is_nullish(left) and is_nullish(right):
             equal = True
         return equal == (sign[0] == "=")
@@ -360,9 +442,10 @@ def truth(sign: str, left: Any, right: Any) -> bool:
     return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
 
 
-def as_text(value: Any) -> str:
+def as_text(value: Any, budget: Budget) -> str:
     """A value as JavaScript would write it into a text."""
     if isinstance(value, str):
+        budget.spend(len(value))
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -371,5 +454,5 @@ def as_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        return _joined(value)
+        return _joined(as_texts(value, budget))
     return str(value)

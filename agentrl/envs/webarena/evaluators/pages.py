@@ -75,16 +75,19 @@ class Pages:
         return page.evaluate(locator)
 
     def _call(self, text: str, page: EvaluationPage) -> str:
+        around = Surroundings(page, self.last.url, self._addresses, self._accounts)
         try:
-            call = parse_helper(text)
-        except ValueError as error:
+            return parse_helper(text).run(around)
+        except ValueError as error:  # no call of a helper, or an address that is none
             raise EnvFault(f"the task's evaluator cannot be run: {error}") from None
-        return call.run(Surroundings(page, self.last.url, self._addresses, self._accounts))
 
 
 def plain_address(url: str) -> str:
     """The address without "..", as browsers ask for it."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise EnvFault(f"the task's evaluator looks at {url[:80]!r}, which is no address: {error}") from None
     if "/../" not in parts.path and "/./" not in parts.path:
         return url
     path = normpath(parts.path) + ("/" if parts.path.endswith("/") else "")

@@ -15,18 +15,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
+
+import msgspec
 
 Changes = dict[str, dict[int, dict[str, Any] | None]]  # table -> id -> the whole row, or None where it was deleted
 START = datetime(2025, 6, 16, 9, 0, 0)  # the moment every episode begins; base data ends before it
 CACHE_KIB = 512
+TYPES: dict[str, Any] = {"INTEGER": int, "REAL": (int, float), "TEXT": str}
 _ALLOWED = frozenset(
     {
         sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE,
         sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_SAVEPOINT,
     }
 )  # fmt: skip
+
+
+class SavedChanges(msgspec.Struct, forbid_unknown_fields=True):
+    """The changes of an episode in a snapshot."""
+
+    writes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    tables: dict[str, list[tuple[int, dict[str, str | int | float | None] | None]]]
 
 
 class Database:
@@ -45,7 +55,8 @@ class Database:
             self._connection.execute(f"PRAGMA {setting}")
         tables = self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
         self._columns = {
-            name: frozenset(column["name"] for column in self.rows(f"PRAGMA table_info({name})")) for (name,) in tables
+            name: {column["name"]: column["type"] for column in self.rows(f"PRAGMA table_info({name})")}
+            for (name,) in tables
         }
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.set_authorizer(_authorize)
@@ -139,16 +150,21 @@ class Database:
         """Replace all changes by those that `save` returned; ValueError if they do not fit."""
         self.clear()
         try:
-            for table, rows in saved["tables"].items():
-                for row_id, row in ((int(number), row) for number, row in rows):
+            kept = msgspec.convert(saved, SavedChanges)
+            for table, rows in kept.tables.items():
+                for row_id, row in rows:
                     self._check(table, row or ())
+                    if row is not None and not self._fits(table, row_id, row):
+                        raise ValueError(f"row {row_id} of {table!r} is not whole")
                     self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
                     if row is not None:
                         names, marks = ", ".join(row), ", ".join("?" * len(row))
                         values = tuple(row.values())
                         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
                     self.changes.setdefault(table, {})[row_id] = None if row is None else dict(row)
-            self.writes = int(saved["writes"])
+            self.writes = kept.writes
+            if self.writes < sum(map(len, self.changes.values())):
+                raise ValueError("more rows have changed than were written")
         except Exception as error:
             self._roll_back()
             raise ValueError(f"the saved changes do not fit {self.path.name}: {error}") from error
@@ -161,6 +177,12 @@ class Database:
         row = self.row(f"SELECT * FROM {table} WHERE id = ?", row_id)
         self.changes.setdefault(table, {})[row_id] = None if row is None else dict(row)
         self.writes += 1
+
+    def _fits(self, table: str, row_id: int, row: Mapping[str, Any]) -> bool:
+        """Has a row all columns, with values of their types? SQLite itself stores any text in a column of numbers."""
+        columns = self._columns[table]
+        kinds = all(value is None or isinstance(value, TYPES.get(columns[name], ())) for name, value in row.items())
+        return row.get("id") == row_id and row.keys() == columns.keys() and kinds
 
     def _check(self, table: str, names: Any) -> None:
         """Names of tables and columns become part of a statement: only those of the schema may."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.core.errors import ConfigError
 from agentrl.core.slow import notify_if_slow
 from agentrl.envs.webarena.sites.site import SESSION_TABLE, Site, session_token
 
 SITE_MODULES = "agentrl.envs.webarena.sites"
+ROOM = "point AGENTRL_CACHE to a folder with room that can be written"
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,18 @@ def base_file(data: str) -> Path:
     for source in sorted([*shared, *folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
         digest.update(source.read_bytes())
     path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{digest.hexdigest()}.sqlite"
-    if _is_whole(path):
-        return path
-    with builder_lock(path):
-        if not _is_whole(path):
-            with notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"):
-                _build(path, module)
+    if not _is_whole(path):
+        with (
+            builder_lock(path),
+            notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"),
+        ):
+            try:
+                if not _is_whole(path):  # another process may have been quicker
+                    _build(path, module)
+            except (OSError, sqlite3.OperationalError) as error:  # SQLite's own word for a disk that is full
+                raise ConfigError(f"cannot write {path}: {error}; {ROOM}") from error
+    if not os.access(path, os.W_OK):
+        raise ConfigError(f"{path} is read-only, and SQLite opens it for writing; {ROOM}")
     return path
 
 
@@ -100,15 +109,15 @@ def _build(path: Path, module: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        connection = sqlite3.connect(temporary, isolation_level=None)
-        connection.execute("PRAGMA synchronous=OFF")
-        connection.execute("BEGIN")
-        connection.executescript(SESSION_TABLE)
-        module.build(connection)
-        connection.execute("COMMIT") if connection.in_transaction else None
-        connection.execute("PRAGMA user_version = 1")  # written last: a file without it is not whole
-        connection.execute("VACUUM")
-        connection.close()
+        with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous=OFF")
+            connection.execute("PRAGMA journal_mode=MEMORY")  # a process that is killed leaves one file, not two
+            connection.execute("BEGIN")
+            connection.executescript(SESSION_TABLE)
+            module.build(connection)
+            connection.execute("COMMIT") if connection.in_transaction else None
+            connection.execute("PRAGMA user_version = 1")  # written last: a file without it is not whole
+            connection.execute("VACUUM")
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from agentrl.core.errors import ConfigError
+from agentrl.envs.webarena.browsing.loading import BLANK, BadAddress, typed
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask
 
@@ -46,7 +47,15 @@ def resolve(task: WebTask, addresses: Mapping[str, str] | None = None) -> WebTas
     replaced = _replaced(msgspec.to_builtins(task), known)
     if not replaced.get("start_url"):
         replaced["start_url"] = " |AND| ".join(known[site] for site in task.sites if site in known)
-    return msgspec.convert(replaced, WebTask)
+    found = msgspec.convert(replaced, WebTask)
+    targets = (found.eval.program_html or ()) if found.eval is not None else ()
+    pages = [target.url for target in targets if target.url != "last" and not target.url.startswith("func:")]
+    for url in (*found.start_urls, *pages):
+        try:
+            typed(url.replace("__last_url__", BLANK))
+        except BadAddress as error:
+            raise ConfigError(f"an address of the task cannot be opened: {error}") from None
+    return found
 
 
 def missing_sites(task: WebTask, addresses: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,73 @@
+"""Minutes of play in one process: what environments leave behind once they are closed does not grow."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from agentrl.core.cache import forget_caches
+from agentrl.registry import known
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 10.0  # of each environment
+LEFT_OUT = ("LIBERO-90", "LIBERO-10", "LIBERO-Goal", "LIBERO-Object", "Stack", "Align", "Drawer-Text")
+
+
+def resident() -> float:
+    """Megabytes that this process holds, once everything that can be given back was."""
+    forget_caches()
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
+
+
+def play(env_id: str, seconds: float) -> int:
+    """Steps in one environment, by the oracle where it knows one and at random elsewhere; at least a whole episode."""
+    env: Any = gym.make(env_id, disable_env_checker=True)
+    steps, started = 0, time.monotonic()
+    env.reset(seed=0)
+    over = False
+    while time.monotonic() - started < seconds or not over:
+        action = env.unwrapped.oracle() if steps % 3 else None
+        *_, terminated, truncated, _ = env.step(env.action_space.sample() if action is None else action)
+        steps, over = steps + 1, terminated or truncated
+        if over:
+            env.reset()
+    env.close()
+    return steps
+
+
+def soak() -> None:
+    """Play a little in all of them, which loads their libraries, then for long; print what stayed."""
+    ids = [entry.id for entry in known() if not any(name in entry.id for name in LEFT_OUT)]
+    ids = [env_id for env_id in ids if "MetaWorld" not in env_id or "reach-v" in env_id]
+    before = resident()
+    for env_id in ids:
+        play(env_id, 0.0)
+    loaded, steps = resident(), sum(play(env_id, SECONDS) for env_id in ids)
+    print(json.dumps({"ids": len(ids), "steps": steps, "before": before, "loaded": loaded, "after": resident()}))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_memory_after_a_soak_is_that_of_the_libraries(record_property) -> None:
+    code = "from tests.envs.test_soak import soak; soak()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=1400)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    record_property(
+        "figures",
+        f"{found['steps']:,} steps in {found['ids']} environments: {found['before']:.0f} MB before the first, "
+        f"{found['loaded']:.0f} MB with the libraries of all, {found['after']:.0f} MB after the soak",
+    )
+    assert found["ids"] >= 19 and found["after"] < 1.1 * found["loaded"], found
