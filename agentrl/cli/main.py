@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -38,6 +39,7 @@ VERBS: dict[str, str] = {
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",
     "demo": "train a tiny model in minutes: imitation, then reinforcement learning; a report and a GIF",
 }
+MODULE = re.compile(r"(?<![\w./:-])([^\W\d]\w*(?:\.[^\W\d]\w*)*):(?=[^\W\d])")  # module:id, module:Class
 if not IN_CHECKOUT and all(part.path.startswith("benchmarks.") for part in parts("benches").values()):
     del VERBS["bench"]  # agentrl's own benchmarks live in its checkout, and no installed family brings one
 
@@ -78,6 +80,7 @@ def _run(verb: str, options: list[str]) -> int:
     from agentrl.core.errors import AgentRLError
 
     try:
+        reach_own_modules(verb, options)
         site = SHORT_FORMS.get(verb)
         module = import_module(f"agentrl.cli.{'site' if site else verb.replace('-', '_')}")
         if site is not None:
@@ -96,6 +99,15 @@ def _run(verb: str, options: list[str]) -> int:
         # The reader (head, less) has gone. Python would complain once more on exit, into the same closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def reach_own_modules(verb: str, options: Sequence[str]) -> None:
+    """Let a module of the working folder be found that these words name, as in `module:id` or {"wrapper":
+    "module:Class"}. The folder comes last, and only then: what else lies in it must not stand in for a library."""
+    named = {name for word in options for name in MODULE.findall(word)} | (set(options) if verb == "list" else set())
+    places = [name.replace(".", os.sep) for name in named]
+    if any(os.path.isfile(f"{place}.py") or os.path.isfile(f"{place}/__init__.py") for place in places):
+        sys.path.append(os.getcwd())
 
 
 def _fail(message: str, options: list[str], status: int = 1) -> int:

@@ -54,7 +54,8 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> Process
     environment |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count)}
     # A process group of their own: a Ctrl-C of the terminal must reach them once, through here. The pipe tells them
     # when this process is gone, however it went.
-    command = [sys.executable, "-m", "agentrl.cli", "train", *words]
+    # -P: the working folder must not come before the libraries there, either.
+    command = [sys.executable, "-P", "-m", "agentrl.cli", "train", *words]
     options: dict[str, Any] = {"env": environment, "stdin": subprocess.PIPE, "process_group": 0}
     if rank == 0:
         return subprocess.Popen(command, **options)
