@@ -18,7 +18,9 @@ import pytest
 from tests.installed import ROOT, make_environment, run_script
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^(?:<!-- (file|long|not run): (.+) -->\n\n?)?```([a-z]\S*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^(?:<!-- (file|long|not run): ([^\n]+) -->\n\n?)?```([a-z]\S*)\n(.*?)^```", re.DOTALL | re.MULTILINE
+)
 NAMED = re.compile(r'(?:"""|# )([\w-]+\.(?:py|toml))\b')
 KINDS = {"bash", "python", "text", "toml", "json"}
 NEEDS = {"docs/web-tasks.md": pytest.mark.browser}

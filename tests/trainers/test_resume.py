@@ -156,12 +156,12 @@ from agentrl.trainers.algorithms import ppo
 from tests.trainers.kill_driver import arguments
 folder, model = pathlib.Path(sys.argv[1]), sys.argv[2]
 plain = {"schedule": "constant", "eval_every": 0}  # neither may depend on how long the run is to be
-ppo.train(arguments(folder, model, iterations=1, **plain))
+ppo.train(arguments(folder, model, iterations=1, **plain), None)
 for name, share in (("training.pt", 0.9), ("policy/model.safetensors", 0.9), ("training.pt", 0.001)):
     size = (folder / "checkpoints/step_1" / name).stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size), resource.RLIM_INFINITY))
     try:
-        ppo.train(arguments(folder, model, **plain))
+        ppo.train(arguments(folder, model, **plain), None)
     except AgentRLError as error:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         print(type(error).__name__, error)
@@ -209,7 +209,7 @@ def test_a_plain_wrapper_without_state_is_saved_and_resumed(undecided, tmp_path)
     assert_same_run(ppo.train(replace(part, iterations=2, resume=True)), whole, 2)
 
 
-@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_wrapper_that_cannot_be_saved_is_told_at_the_start_and_the_run_is_not_resumed(
     undecided, tmp_path, isolate
 ) -> None:
