@@ -67,6 +67,7 @@ def test_every_block_runs(page: Path, programs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", pages(long=True))
 def test_every_block_that_takes_minutes_runs(page: Path, programs: Path, tmp_path: Path) -> None:
     run_page(page, programs, tmp_path, long=True)
