@@ -13,41 +13,41 @@ from typing import TYPE_CHECKING, Any
 from agentrl.core.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from agentrl.trainers.arguments import RunArguments
+    from agentrl.trainers.arguments.run import RunArguments
 
-# name -> (module:arguments, what it is); the module's `train(arguments, report)` is the algorithm.
+# name -> (module:arguments, what it is); `train(arguments, report)` in agentrl/trainers/algorithms/NAME.py is the rest.
 ALGORITHMS: dict[str, tuple[str, str]] = {
-    "sft": ("agentrl.trainers.algorithms.sft:SFT", "imitation of demonstrations, partly wrong ones if you like"),
-    "ppo": ("agentrl.trainers.algorithms.ppo:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
-    "steppo": ("agentrl.trainers.algorithms.steppo:StepPO", "StepPO: one advantage and one ratio per step"),
+    "sft": ("agentrl.trainers.arguments.imitation:SFT", "imitation of demonstrations, partly wrong ones if you like"),
+    "ppo": ("agentrl.trainers.arguments.policy:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
+    "steppo": ("agentrl.trainers.arguments.policy:StepPO", "StepPO: one advantage and one ratio per step"),
     "grpo": (
-        "agentrl.trainers.algorithms.grpo:GRPO",
+        "agentrl.trainers.arguments.policy:GRPO",
         "GRPO, Dr. GRPO, DAPO: trajectories compared with their group, no critic",
     ),
-    "rloo": ("agentrl.trainers.algorithms.rloo:RLOO", "RLOO: trajectories compared with the others of their group"),
+    "rloo": ("agentrl.trainers.arguments.policy:RLOO", "RLOO: trajectories compared with the others of their group"),
     "reinforce_pp": (
-        "agentrl.trainers.algorithms.reinforce_pp:ReinforcePP",
+        "agentrl.trainers.arguments.policy:ReinforcePP",
         "REINFORCE++: returns whitened over the batch",
     ),
-    "gspo": ("agentrl.trainers.algorithms.gspo:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
+    "gspo": ("agentrl.trainers.arguments.policy:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
     "gigpo": (
-        "agentrl.trainers.algorithms.gigpo:GiGPO",
+        "agentrl.trainers.arguments.policy:GiGPO",
         "GiGPO: trajectories compared, and steps from the same observation",
     ),
     "webrl": (
-        "agentrl.trainers.algorithms.webrl:WebRL",
+        "agentrl.trainers.arguments.phases:WebRL",
         "WebRL: new tasks from failures, learned off-policy with past successes",
     ),
     "digirl": (
-        "agentrl.trainers.algorithms.digirl:DigiRL",
+        "agentrl.trainers.arguments.phases:DigiRL",
         "DigiRL: online imitation filtered by values of task and step",
     ),
-    "awr": ("agentrl.trainers.algorithms.awr:AWR", "advantage-weighted regression on a fixed set of episodes"),
+    "awr": ("agentrl.trainers.arguments.phases:AWR", "advantage-weighted regression on a fixed set of episodes"),
     "filtered_bc": (
-        "agentrl.trainers.algorithms.filtered_bc:FilteredBC",
+        "agentrl.trainers.arguments.phases:FilteredBC",
         "imitation of the policy's own best episodes",
     ),
-    "orm": ("agentrl.trainers.algorithms.orm:ORM", "an outcome reward model: was the task done? YES or NO"),
+    "orm": ("agentrl.trainers.arguments.imitation:ORM", "an outcome reward model: was the task done? YES or NO"),
 }
 
 
@@ -72,12 +72,11 @@ def check_algorithm(name: str) -> str:
 
 
 def arguments_class(algorithm: str) -> type[RunArguments]:
-    """The dataclass of an algorithm's options."""
+    """The dataclass of an algorithm's options; this needs no torch."""
     module, _, name = ALGORITHMS[check_algorithm(algorithm)][0].partition(":")
     return getattr(import_module(module), name)
 
 
 def train_function(algorithm: str) -> Any:
     """`train(arguments, report)` of an algorithm."""
-    module = ALGORITHMS[check_algorithm(algorithm)][0].partition(":")[0]
-    return import_module(module).train
+    return import_module(f"agentrl.trainers.algorithms.{check_algorithm(algorithm)}").train

@@ -474,6 +474,19 @@ def find(env_id: str) -> Entry:
     raise ConfigError(f"unknown environment {env_id!r}.{did_you_mean(env_id, [e.id for e in known()])}")
 
 
+def check_id(env_id: str) -> None:
+    """Raise `ConfigError`, which names the nearest id, if the environment is unknown."""
+    import gymnasium as gym
+
+    from agentrl.core.errors import ConfigError
+
+    if not isinstance(env_id, str):
+        raise ConfigError(f"an environment id must be a string; got {type(env_id).__name__}")
+    # "module:id" imports the module first: that is how environments of other packages are found.
+    if ":" not in env_id and env_id not in gym.registry:
+        find(env_id)
+
+
 def family_of(env_id: str) -> Family | None:
     """The family of an id; None for an environment without one."""
     families = (*FAMILIES, *installed_families())

@@ -17,6 +17,7 @@ from typing import Any
 
 import tyro
 
+from agentrl.core.errors import ConfigError
 from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
@@ -32,6 +33,8 @@ def rollout(prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
     policy = HFPolicy(loaded, max_new_tokens=16, seed=trainer.state.global_step)
     played = Collector(ENVS, policy, num_envs=len(prompts)).collect([Start(int(prompt)) for prompt in prompts])
     rows = [conversation_row(trajectory) for trajectory in played.trajectories]
+    if any(row.images for row in rows):  # it would train without pixel values, and say nothing
+        raise ConfigError("the environment must be of a Text kind: TRL drops the pictures that rollout_func returns")
     tokens = {name: [getattr(row, name) for row in rows] for name in ("prompt_ids", "completion_ids", "logprobs")}
     rewards = [trajectory.reward for trajectory in played.trajectories]
     return tokens | {"env_mask": [row.mask for row in rows], "env_reward": rewards}

@@ -1,14 +1,10 @@
-"""The README's code is code: it is extracted and run."""
+"""The README is short where it should be, and names what exists; tests/docs/test_blocks.py runs its code."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -24,27 +20,9 @@ def section(title: str) -> str:
     return re.split(r"^## ", README.split(f"## {title}\n", 1)[1], flags=re.MULTILINE)[0]
 
 
-def run(code: str, folder: Path) -> str:
-    """Run code as a script of its own in a fresh process; its output."""
-    script = folder / "example.py"
-    script.write_text(code)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=240, cwd=ROOT)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
-
-
-def test_quick_start_is_short_and_solves_its_task(tmp_path: Path) -> None:
+def test_quick_start_is_short() -> None:
     (code,) = blocks(section("Quick start"))
     assert len(code.splitlines()) <= 10
-    assert run(code, tmp_path).rstrip().endswith("Every box is on a target.")
-
-
-NOT_QUICK_START = [code for code in blocks(README) if code not in blocks(section("Quick start"))]
-
-
-@pytest.mark.parametrize("code", NOT_QUICK_START, ids=lambda code: code.splitlines()[-1].strip()[:40])
-def test_every_other_example_runs(code: str, tmp_path: Path) -> None:
-    run(code, tmp_path)
 
 
 def test_every_file_the_readme_points_at_exists() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from agentrl import __version__
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress, verdict
 from agentrl.cli.plan import Plan, PlannedRun, make_plan
@@ -20,16 +19,13 @@ from agentrl.cli.train import resume_line, run_plan, train_one
 from agentrl.cli.train_options import Option, TrainWords
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.core.html import data_url, page, safe, section
-from agentrl.core.html import write_page as write_whole
 from agentrl.core.measure import machine
 from agentrl.core.seeding import episode_seed
 from agentrl.rollout.evaluate import Evaluation, evaluate
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.viewer.canvas import chart_style
 from agentrl.viewer.episode_gif import episodes_gif
-from agentrl.viewer.eval_report import bar_figure, results_table, short_name
-from agentrl.viewer.findings import card, sharpening
+from agentrl.viewer.eval_report import short_name
+from agentrl.viewer.recipe_report import FILM, evaluation_of, write_baselines, write_recipe_report
 
 BASELINES = ("random", "oracle")
 LEAST_EPISODES = 500
@@ -107,7 +103,10 @@ def train_once(arguments: Arguments, seed: int) -> Outcome | str:
     baselines = [baseline(plan, name) for name in BASELINES]
     film = write_film(plan)
     seconds = time.perf_counter() - started
-    page = write_page(plan, [e for m in found for e in (m.sampled, m.greedy)], baselines, film, seconds)
+    write_baselines(plan.folder, baselines)
+    title = f"A tiny model learns {short_name(baselines[0].id)}"
+    stages = [(planned.name, planned.algorithm) for planned in plan.runs]
+    page = write_recipe_report(plan.folder, plan.recipe, stages, title=title, intro=INTRO)
     files = {"report": page, "curves": plan.runs[-1].folder / "report.html", "film": film}
     paths = {name: str(path.resolve()) for name, path in files.items() if path is not None and path.exists()}
     return Outcome(plan, found, baselines, checked(found), paths, seconds)
@@ -165,16 +164,8 @@ def _moment(name: str, planned: PlannedRun, iteration: int) -> Moment:
     found = {bool(line.get("greedy")): line for line in lines}
     if set(found) != {False, True}:
         raise ConfigError(f"{planned.folder} has no sampled and greedy evaluation after iteration {iteration}")
-    return Moment(name, _evaluation(f"{name}, sampled", found[False]), _evaluation(f"{name}, greedy", found[True]))
-
-
-def _evaluation(name: str, line: Mapping[str, Any]) -> Evaluation:
-    """A line of metrics as the result it was made from."""
-    held = {key: line[key] for key in Evaluation.__dataclass_fields__ if key in line}
-    held |= {"id": line["env_id"], "policy": name, "seconds": line["seconds_total"], "spec": None}
-    for key in ("success_ci", "reward_ci"):
-        held[key] = None if held.get(key) is None else tuple(held[key])
-    return Evaluation(**held)
+    played = (evaluation_of(f"{name}, {mode}", found[mode == "greedy"]) for mode in ("sampled", "greedy"))
+    return Moment(name, *played)
 
 
 def baseline(plan: Plan, policy: str) -> Evaluation:
@@ -362,7 +353,7 @@ def markdown(found: Sequence[Repeated], seeds: Sequence[int], minutes: Sequence[
     )
 
 
-# ---------------------------------------------------------------------- the page and the film
+# ---------------------------------------------------------------------- the film
 
 LEVELS = 48  # looked at for one that was lost before and is won after
 INTRO = (
@@ -382,7 +373,7 @@ def write_film(plan: Plan) -> Path | None:
     lost, won = max(pairs, key=lambda pair: (pair[1].success and not pair[0].success, pair[1].success))
     titled = {f"after {planned.name}": one for planned, one in zip(plan.runs, (lost, won), strict=True)}
     try:
-        return episodes_gif(titled, plan.folder / "before_after.gif")
+        return episodes_gif(titled, plan.folder / FILM)
     except ConfigError:
         return None
 
@@ -400,31 +391,3 @@ def episodes(plan: Plan, model: str) -> list[Trajectory]:
         return collector.collect([Start(episode_seed(0, index)) for index in range(LEVELS)]).trajectories
     finally:
         collector.close()
-
-
-def write_page(
-    plan: Plan, trained: Sequence[Evaluation], baselines: Sequence[Evaluation], film: Path | None, seconds: float
-) -> Path:
-    """`report.html` of the demo; the curves are in the reports of the stages, which it links to."""
-    results = [baselines[0], *trained, baselines[1]]
-    links = "".join(
-        f'<li><a href="{safe(run.name)}/report.html">{safe(run.name)} ({safe(run.algorithm)})</a></li>'
-        for run in plan.runs
-        if (run.folder / "report.html").exists()
-    )
-    # What reinforcement learning did, where it changed how the model plays and not what it would play at best.
-    after = trained[2:]  # sampled and greedy in turn: at the start, after imitation, after reinforcement learning
-    lines = [{"iteration": place, **result.to_json()} for place, result in enumerate(after)]
-    sharpened = sharpening("", lines[::2], lines[1::2])
-    url = data_url(film.read_bytes(), "gif") if film else ""
-    shown = f'<div class="card"><img src="{url}" alt="two games of one level"></div>'
-    sections = [
-        section("Success on unseen levels", bar_figure(results), card("note", *sharpened) if sharpened else ""),
-        section("The same level, before and after reinforcement learning", shown) if film else "",
-        section("Curves and episodes of both stages", f"<ul>{links}</ul>") if links else "",
-        section("Figures", results_table(results)),
-    ]
-    title = f"A tiny model learns {short_name(results[0].id)}"
-    footer = f"agentrl {__version__}, {seconds / 60:.1f} minutes, recipe {plan.recipe}."
-    html = page(title, INTRO, [part for part in sections if part], footer, style=chart_style())
-    return write_whole(plan.folder / "report.html", html)

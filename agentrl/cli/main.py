@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -43,6 +44,7 @@ VERBS: dict[str, str] = {
     "completion": "print the completion of bash, zsh or fish for this command",
     "demo": "train a tiny model in minutes: imitation, then reinforcement learning; a report and a GIF",
 }
+MODULE = re.compile(r"(?<![\w./:-])([^\W\d]\w*(?:\.[^\W\d]\w*)*):(?=[^\W\d])")  # module:id, module:Class
 if not IN_CHECKOUT and all(part.path.startswith("benchmarks.") for part in parts("benches").values()):
     del VERBS["bench"]  # agentrl's own benchmarks live in its checkout, and no installed family brings one
 
@@ -93,6 +95,7 @@ def _run(words: list[str]) -> int:
     if verb not in VERBS:
         return _fail(f"unknown verb {verb!a}.{did_you_mean(verb, VERBS)} See: agentrl -h", options, status=2)
     try:
+        reach_own_modules(verb, options)
         site = SHORT_FORMS.get(verb)
         module = import_module(f"agentrl.cli.{'site' if site else verb.replace('-', '_')}")
         if site is not None:
@@ -106,6 +109,15 @@ def _run(words: list[str]) -> int:
         return _fail(str(error), options)
     except KeyboardInterrupt:
         return _fail("interrupted", options, status=130)
+
+
+def reach_own_modules(verb: str, options: Sequence[str]) -> None:
+    """Let a module of the working folder be found that these words name, as in `module:id` or {"wrapper":
+    "module:Class"}. The folder comes last, and only then: what else lies in it must not stand in for a library."""
+    named = {name for word in options for name in MODULE.findall(word)} | (set(options) if verb == "list" else set())
+    places = [name.replace(".", os.sep) for name in named]
+    if any(os.path.isfile(f"{place}.py") or os.path.isfile(f"{place}/__init__.py") for place in places):
+        sys.path.append(os.getcwd())
 
 
 def _fail(message: str, options: list[str], status: int = 1) -> int:

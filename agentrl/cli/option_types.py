@@ -14,7 +14,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.secrecy import protect_secrets_in, scrub
 
 if TYPE_CHECKING:
-    from agentrl.trainers.arguments import RunArguments
+    from agentrl.trainers.arguments.run import RunArguments
 
 # Headings of the help. What is in none of them is the algorithm's own.
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,8 @@ from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Verdict
 from agentrl.core.secrecy import scrub
 from agentrl.core.specs import resolve
-from agentrl.rollout.outcomes import PLAYERS, OutcomeMetrics, judged, outcome_known, outcome_metrics, play
+from agentrl.rollout.demonstrations import PLAYERS
+from agentrl.rollout.outcomes import OutcomeMetrics, judged, outcome_known, outcome_metrics, play
 from agentrl.rollout.starts import EnvSpec
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter, read_trajectories

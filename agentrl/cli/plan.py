@@ -23,7 +23,7 @@ from agentrl.core.manifest import Damaged, sealed, signed, unsealed
 from agentrl.recipes import load_recipe
 
 if TYPE_CHECKING:
-    from agentrl.trainers.arguments import RunArguments
+    from agentrl.trainers.arguments.run import RunArguments
 
 PLAN, CONFIG, METRICS = "plan.json", "config.json", "metrics.jsonl"
 SCHEMA = 2  # of plans
@@ -198,8 +198,30 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
         raise ConfigError(f"{folder} is a run of {known[0].algorithm}, not of {words.algorithm}")
     check_origin(folder, content, known, words.options)
     runs = plan_runs(known, words.options, folder, f"the run in {folder}")
-    runs = [replace(run, finished=done) for run, done in zip(runs, finished, strict=True)]
+    for number, (run, stage, done) in enumerate(zip(runs, known, finished, strict=True)):
+        planned = stage.options.get("iterations", run.arguments.iterations)
+        check_length(run, planned, runs[number + 1 :])
+        run.finished = done and run.arguments.iterations == planned
+        if run.finished:  # nothing will run that could refuse an option which makes it another run
+            from agentrl.trainers.run.folder import check_same_run
+
+            before = {**run.arguments.to_json(), **stage.options}
+            check_same_run({"algorithm": run.algorithm, "arguments": before}, run.arguments, run.algorithm)
     return _resumed(Plan(folder, runs, recipe, several=(folder / PLAN).exists()), True)
+
+
+def check_length(run: PlannedRun, planned: int, later: Sequence[PlannedRun]) -> None:
+    """`ConfigError` where a run is to end before what it has reached, or beyond where another stage began from it."""
+    reached = [path.name[5:] for path in run.folder.glob("checkpoints/step_*")]
+    newest, asked = max((int(number) for number in reached if number.isdecimal()), default=0), run.arguments.iterations
+    if newest > asked:
+        raise ConfigError(f"{run.folder} has {newest} iterations; iterations must be at least that; got {asked}")
+    begun = [one.name for one in later[:1] if one.follows and (one.folder / METRICS).exists()]
+    if begun and asked != planned:
+        raise ConfigError(
+            f"{begun[0]} began from the end of {run.name}, which cannot be trained for {asked} iterations any more; "
+            f"give {begun[0]} more with --{begun[0]}.iterations, or begin anew in another folder"
+        )
 
 
 def _resumed(plan: Plan, resume: bool) -> Plan:

@@ -52,9 +52,11 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> Process
     threads = str(max(1, (os.cpu_count() or 1) // count))
     environment = {"OMP_NUM_THREADS": threads, **local, **os.environ, MEETING: str(folder / "meeting")}
     environment |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count)}
+    # They import from the same places in the same order as this process; "-m" alone would put the working folder first.
+    environment["PYTHONPATH"] = os.pathsep.join(place or os.getcwd() for place in sys.path)
     # A process group of their own: a Ctrl-C of the terminal must reach them once, through here. The pipe tells them
     # when this process is gone, however it went.
-    command = [sys.executable, "-m", "agentrl.cli", "train", *words]
+    command = [sys.executable, "-P", "-m", "agentrl.cli", "train", *words]
     options: dict[str, Any] = {"env": environment, "stdin": subprocess.PIPE, "process_group": 0}
     if rank == 0:
         return subprocess.Popen(command, **options)

@@ -1,5 +1,5 @@
-"""`agentrl report RUN|FILE ...`: the page about a training run, pages about the episodes of a trajectory file, or a
-comparison of several of them."""
+"""`agentrl report RUN|FILE ...`: the page about a training run or a recipe, pages about the episodes of a trajectory
+file, or a comparison of several of them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import tyro
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import print_json
+from agentrl.cli.plan import METRICS, PLAN, read_plan
 from agentrl.core.errors import ConfigError
+from agentrl.recipes import NAME
 from agentrl.viewer.comparison import write_comparison
 from agentrl.viewer.episode_pages import write_episode_pages
+from agentrl.viewer.recipe_report import write_recipe_report
 from agentrl.viewer.run_report import write_run_report
 
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Of a run folder: write report.html with curves, some episodes and timing; works during the run too. Of a file of
+    """Of a run folder: write report.html with curves, some episodes and timing; works during the run too. Of the folder
+    of a recipe: write that of every stage, and one that shows what each stage reached. Of a file of
     trajectories (.jsonl or .parquet): write pages to leaf through its episodes, turn by turn. Of several of them:
     compare held-out success by group, required steps, complexity and types of error.
 
@@ -56,13 +60,28 @@ def run(arguments: Arguments) -> int:
     if path.is_dir():
         if given or arguments.output is not None:
             raise ConfigError("--output, --first, --episodes and --per-page are for a file of trajectories")
-        return _say(arguments, write_run_report(path, play_again=arguments.replay))
+        write = write_stages if (path / PLAN).exists() else write_run_report
+        return _say(arguments, write(path, play_again=arguments.replay))
     if not path.exists():
         raise ConfigError(f"{str(path)!r} does not exist; name a run folder or a file of trajectories")
     found = write_episode_pages(path, arguments.output, play_again=arguments.replay, **given)
     further = ", the file holds more" if found.more else ""
     facts = {"pages": found.pages, "episodes": found.episodes, "more": found.more, "damaged": found.damaged}
     return _say(arguments, found.overview, f" (episodes: {found.episodes}, pages: {found.pages}{further})", **facts)
+
+
+def write_stages(folder: Path, *, play_again: bool) -> Path:
+    """The page of every stage of a recipe that has begun, and that of the whole."""
+    plan = read_plan(folder / PLAN)
+    stages = plan.get("stages")
+    named = [(one.get("name"), str(one.get("algorithm"))) for one in stages or [] if isinstance(one, dict)]
+    found = [(name, algorithm) for name, algorithm in named if isinstance(name, str) and NAME.fullmatch(name)]
+    if not isinstance(stages, list) or len(found) < len(stages):
+        raise ConfigError(f"{folder / PLAN} is damaged: every stage must have a name")
+    for name, _ in found:
+        if (folder / name / METRICS).is_file():
+            write_run_report(folder / name, play_again=play_again)
+    return write_recipe_report(folder, str(plan.get("recipe", "")), found)
 
 
 def _compare(arguments: Arguments, given: dict[str, int]) -> int:

@@ -76,8 +76,14 @@ def run(arguments: Arguments) -> int:
     leave_process_group()
     if is_main():
         facts = summary(plan) | {"seconds": time.perf_counter() - started, "stopped": outcome or None}
+        if plan.several and facts["stages"] and any(planned.arguments.report for planned in plan.runs):
+            from agentrl.viewer.recipe_report import write_recipe_report
+
+            write_recipe_report(plan.folder, plan.recipe, [(run.name, run.algorithm) for run in plan.runs])
         if outcome:
-            log(f"stopped by {outcome}; {resume_line(plan)}")
+            newest = [warning for stage in facts["stages"][-1:] for warning in stage["warnings"]]
+            lost = any(warning.get("warning") == "not_resumable" for warning in newest)
+            log(f"stopped by {outcome}; {'it cannot be resumed' if lost else resume_line(plan)}")
         print_json(facts) if arguments.json else show(facts)
     return STATUS.get(outcome, 0)
 
@@ -211,8 +217,8 @@ def show(facts: dict[str, Any]) -> None:
         print_table(columns, rows, title="Success in the last evaluations")
     for warning in facts["warnings"]:
         print(f"warning: {warning.get('warning')}: {warning.get('detail', '')}")
-    pages = [Path(stage["folder"]) / "report.html" for stage in facts["stages"]]
-    for page in pages:
+    pages = [Path(folder) / "report.html" for folder in (*(s["folder"] for s in facts["stages"]), facts["folder"])]
+    for page in dict.fromkeys(pages):
         if page.exists():
             print(f"report: {page}")
     print(f"run: {facts['folder']}")

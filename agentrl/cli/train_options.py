@@ -23,7 +23,7 @@ from agentrl.cli.option_types import (
 from agentrl.core.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from agentrl.trainers.arguments import RunArguments
+    from agentrl.trainers.arguments.run import RunArguments
 
 START = re.compile(r"--?[A-Za-z]")  # of an option; -0.1 is a value
 

@@ -25,6 +25,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_FOLDERS = ("PWD", "OLDPWD")  # a shell's words for where it is and was
 
 
 def is_secret_name(name: str) -> bool:
@@ -32,11 +33,16 @@ def is_secret_name(name: str) -> bool:
     return _NAME.fullmatch(_CAMEL.sub("_", name)) is not None
 
 
+def is_secret(text: str) -> bool:
+    """Is a text under the name of a secret one? The place of a file that holds one (`credentials`) is none."""
+    return bool(text) and not (os.sep in text and os.path.exists(text))
+
+
 def secrets_in(value: Any) -> Iterator[str]:
-    """Every text that stands under the name of a secret, also inside text that is JSON."""
+    """Every secret that stands under the name of one, also inside text that is JSON."""
     if isinstance(value, Mapping):
         for name, item in value.items():
-            yield from _texts(item) if is_secret_name(str(name)) else secrets_in(item)
+            yield from filter(is_secret, _texts(item)) if is_secret_name(str(name)) else secrets_in(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from secrets_in(item)
@@ -57,8 +63,8 @@ def scrub(value: Any, known: Iterable[str] = (), *, names: bool = True) -> Any:
     With `names=False` names do not count, only values: where the names are an environment's data.
     """
     found = secrets_in(value) if names else ()
-    held = (text for name, text in os.environ.items() if is_secret_name(name))
-    secrets = {text for text in (*known, *found, *held) if len(text) >= SHORTEST}
+    held = (text for name, text in os.environ.items() if is_secret_name(name) and name not in _FOLDERS)
+    secrets = {text for text in (*known, *found, *filter(is_secret, held)) if len(text) >= SHORTEST}
     written = {spelling for text in secrets for spelling in spellings(text)}
     # Long ones first, lest one that contains another be struck out in part.
     return redact(_strike(value, sorted(written, key=len, reverse=True), names))
@@ -74,7 +80,7 @@ def _strike(value: Any, secrets: list[str], names: bool) -> Any:
     if isinstance(value, Mapping):
         return {
             _strike(name, secrets, names): MASK
-            if names and is_secret_name(str(name)) and any(_texts(item))
+            if names and is_secret_name(str(name)) and any(map(is_secret, _texts(item)))
             else _strike(item, secrets, names)
             for name, item in value.items()
         }

@@ -4,16 +4,19 @@ A blob is a checksum followed by msgpack: what it was taken from (the identity),
 pickled, so a blob from an untrusted place can at worst be refused.
 
 A wrapper with state of its own implements the same two methods as an environment, `snapshot() -> bytes` and
-`restore(bytes)`, for its own part only; for Gymnasium's wrappers the two are kept in a table here.
+`restore(bytes)`, for its own part only; for Gymnasium's wrappers the two are kept in a table here. A wrapper whose
+constructor alone sets attributes, to numbers and text, has no state and needs neither.
 """
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import gymnasium as gym
@@ -224,16 +227,41 @@ def _save_layer(layer: gym.Wrapper) -> bytes:
         return _KNOWN[type(layer)][0](layer)
     if type(layer) in _STATELESS:
         return b""
-    for base in (gym.ObservationWrapper, gym.ActionWrapper, gym.RewardWrapper):
-        if isinstance(layer, base):
-            # A one-way transform that overrides neither reset nor step nor its constructor has nowhere to keep state.
-            if all(getattr(type(layer), name) is getattr(base, name) for name in ("__init__", "reset", "step")):
-                return b""
-            break
+    if not (_varying(layer) or any(map(_stores, _methods(type(layer))))):
+        return b""
     raise SnapshotUnsupported(
         f"the state of wrapper {type(layer).__name__} cannot be saved: give it snapshot() and restore(), "
         "or call agentrl.core.snapshot.register_wrapper"
     )
+
+
+def _varying(layer: gym.Wrapper) -> list[str]:
+    """Attributes of a wrapper's own that are not numbers, text or tuples of these: they may change in place."""
+
+    def fixed(value: Any) -> bool:
+        if isinstance(value, (tuple, frozenset)):
+            return all(map(fixed, value))
+        return value is None or isinstance(value, (str, bytes, int, float, complex, np.generic))
+
+    usual = {*vars(gym.Wrapper(layer.env)), "_saved_kwargs"}
+    return [name for name, value in vars(layer).items() if name not in usual and not fixed(value)]
+
+
+def _methods(wrapper: type[gym.Wrapper]) -> Iterator[CodeType]:
+    """The code of all methods of a wrapper but constructors and what Gymnasium's own base class has."""
+    for cls in wrapper.__mro__:
+        for name, member in vars(cls).items() if cls not in gym.Wrapper.__mro__ else ():
+            function = getattr(member, "__func__", getattr(member, "fget", member))
+            if name != "__init__" and isinstance(code := getattr(function, "__code__", None), CodeType):
+                yield code
+
+
+def _stores(code: CodeType) -> bool:
+    """Does it set an attribute or a global variable, as far as can be seen?"""
+    if any(step.opname in ("STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL") for step in dis.get_instructions(code)):
+        return True
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return bool({"setattr", "__setattr__", "__dict__", "vars"} & set(code.co_names)) or any(map(_stores, inner))
 
 
 def _load_layer(layer: gym.Wrapper, blob: bytes) -> None:

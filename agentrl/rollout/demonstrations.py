@@ -22,6 +22,7 @@ from agentrl.policies.random import RandomPolicy
 from agentrl.rollout.trajectory import Trajectory
 
 MISTAKES = ("random", "hasty")
+PLAYERS = ("oracle", "random:0.3", "hasty:0.5", "random")  # good and bad episodes: shares of mistakes
 DETOUR = 6  # random turns that lead to the place a wrong description tells of
 WALKS = 4  # of which the description least like the truth is taken; at a dead end a walk may end where it began
 GOLD = "gold"  # in a step's `sampling`: what the oracle would have done, where noise was added to it

@@ -18,7 +18,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SnapshotError
+from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.rollout.episode import StepResult, env_id_of, spec_json
 from agentrl.rollout.isolated import IsolatedEnv, make_stack
@@ -123,6 +123,13 @@ class EnvPool:
         if number not in self._made[index]:
             self._made[index][number] = EnvHandle(self._specs[index], self._split, self._timeout, self._isolate)
         return self._made[index][number]
+
+    def make_one_of_each(self) -> None:
+        """Make an environment of each kind, for the first episodes: what it cannot do is known before they begin."""
+        for place in [self.reserve(index) for index in range(len(self._specs))]:
+            with contextlib.suppress(Fault):  # an episode will meet it again, and keep a record of it
+                self.open(place)
+            self.give_back(place)
 
     def give_back(self, place: Place) -> None:
         """Its episode is over: the next one may have it."""

@@ -18,7 +18,7 @@ from agentrl.core.policy import Generation, Message, Policy
 from agentrl.core.secrecy import scrub
 from agentrl.core.spaces import require_text_env
 from agentrl.core.verdicts import fault_json
-from agentrl.registry import find
+from agentrl.registry import check_id
 from agentrl.rollout.prompts import (
     PromptStyle,
     WholeConversation,
@@ -36,15 +36,6 @@ HELD_BY_STEP = ("reward_terms", "pending", "anchor")
 StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what `env.step` gives
 
 
-def check_id(env_id: str) -> None:
-    """Raise `ConfigError`, which names the nearest id, if the environment is unknown."""
-    if not isinstance(env_id, str):
-        raise ConfigError(f"an environment id must be a string; got {type(env_id).__name__}")
-    # "module:id" imports the module first: that is how environments of other packages are found.
-    if ":" not in env_id and env_id not in gym.registry:
-        find(env_id)
-
-
 def make(env_id: str, **kwargs: Any) -> gym.Env:
     """`gym.make` with a `ConfigError` that says what to do: an unknown id suggests the nearest one."""
     check_id(env_id)
@@ -53,7 +44,9 @@ def make(env_id: str, **kwargs: Any) -> gym.Env:
     try:
         return gym.make(env_id, **kwargs)
     except (TypeError, ModuleNotFoundError, gym.error.Error) as error:
-        raise ConfigError(f"{env_id} cannot be made: {error}") from error
+        lost = isinstance(error, ModuleNotFoundError) and error.name == env_id.partition(":")[0].partition(".")[0]
+        hint = "; name a module of the working folder on the command line, or set PYTHONPATH" if lost else ""
+        raise ConfigError(f"{env_id} cannot be made: {error}{hint}") from error
 
 
 def spec_json(env: gym.Env) -> dict[str, Any] | None:

@@ -11,7 +11,15 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec as GymSpec
 
-from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, MissingExtra, SnapshotError
+from agentrl.core.errors import (
+    AgentRLError,
+    ConfigError,
+    EnvFault,
+    Fault,
+    MissingExtra,
+    SnapshotError,
+    SnapshotUnsupported,
+)
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.core.worker import Worker
 from agentrl.policies.random import legal_actions
@@ -101,8 +109,8 @@ class EnvHost:
             return ["missing", [error.package, error.extra]]
         except Fault as error:
             return ["fault", error.to_json()]
-        except SnapshotError as error:
-            return ["snapshot", str(error)]
+        except (SnapshotError, SnapshotUnsupported) as error:
+            return [type(error).__name__, str(error)]
         except AgentRLError as error:
             return ["config", str(error)]
 
@@ -190,7 +198,8 @@ class IsolatedEnv(gym.Env):
         if status == "fault" and isinstance(value, Mapping):
             kind, detail = value["kind"], value["detail"]
             raise EnvFault(detail if kind == "EnvFault" else f"{kind}: {detail}")
-        raise SnapshotError(str(value)) if status == "snapshot" else ConfigError(str(value))
+        refused = {"SnapshotError": SnapshotError, "SnapshotUnsupported": SnapshotUnsupported}
+        raise refused.get(status, ConfigError)(str(value))
 
 
 _known_spaces: dict[str, tuple[gym.Space, gym.Space]] = {}

@@ -28,7 +28,6 @@ from agentrl.rollout.statistics import mean
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.wrappers.outcome_reward import outcome_state, own_words
 
-PLAYERS = ("oracle", "random:0.3", "hasty:0.5", "random")
 OUTCOME = "outcome"
 BATCH = 256  # requests asked at once
 BINS = 10

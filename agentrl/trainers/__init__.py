@@ -5,7 +5,7 @@
     folder = train(StepPO(env="agentrl/FrozenLake-Text-v0", iterations=10))
 
 `algorithms` has one file for each, `update` the mathematics, `run` the run folder, `parallel` several processes.
-Everything below this package needs torch (the extra `train`); it is loaded with the first algorithm that is asked for.
+Training needs torch (the extra `train`), which is loaded when it begins; `arguments` does not.
 """
 
 from __future__ import annotations
@@ -19,20 +19,10 @@ from agentrl.algorithms import ALGORITHMS, arguments_class, train_function
 from agentrl.core.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
-    from agentrl.trainers.algorithms.awr import AWR
-    from agentrl.trainers.algorithms.digirl import DigiRL
-    from agentrl.trainers.algorithms.filtered_bc import FilteredBC
-    from agentrl.trainers.algorithms.gigpo import GiGPO
-    from agentrl.trainers.algorithms.grpo import GRPO
-    from agentrl.trainers.algorithms.gspo import GSPO
-    from agentrl.trainers.algorithms.orm import ORM
-    from agentrl.trainers.algorithms.ppo import PPO
-    from agentrl.trainers.algorithms.reinforce_pp import ReinforcePP
-    from agentrl.trainers.algorithms.rloo import RLOO
-    from agentrl.trainers.algorithms.sft import SFT
-    from agentrl.trainers.algorithms.steppo import StepPO
-    from agentrl.trainers.algorithms.webrl import WebRL
-    from agentrl.trainers.arguments import RunArguments
+    from agentrl.trainers.arguments.imitation import ORM, SFT
+    from agentrl.trainers.arguments.phases import AWR, DigiRL, FilteredBC, WebRL
+    from agentrl.trainers.arguments.policy import GRPO, GSPO, PPO, RLOO, GiGPO, ReinforcePP, StepPO
+    from agentrl.trainers.arguments.run import RunArguments
 
 __all__ = [  # noqa: RUF022 (as in the table of algorithms)
     "SFT", "PPO", "StepPO", "GRPO", "RLOO", "ReinforcePP", "GSPO", "GiGPO", "WebRL", "DigiRL", "AWR", "FilteredBC",

@@ -29,7 +29,7 @@ from agentrl.core.seeding import episode_seed, run_seed
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, Start, grouped
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.arguments import CriticArguments, PolicyArguments
+from agentrl.trainers.arguments.policy import CriticArguments, PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner, make_learner

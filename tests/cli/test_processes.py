@@ -88,7 +88,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     real = subprocess.Popen
 
     def started(command: list[str], **options: Any) -> Any:
-        return real([sys.executable, "-c", script, *command[2:]], **options)
+        return real([sys.executable, "-c", script, *command[3:]], **options)
 
     monkeypatch.setattr(processes.subprocess, "Popen", started)
 

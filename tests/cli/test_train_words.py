@@ -270,3 +270,40 @@ def test_a_plan_that_changed_on_the_disk_is_refused(two_stages, tmp_path):
         (folder / "plan.json").write_text(changed)
         with pytest.raises(ConfigError, match=r"plan\.json"):
             plan("--resume", str(folder))
+
+
+# ---------------------------------------------------------------------- resuming a recipe that is finished
+
+
+@pytest.fixture
+def finished(two_stages, tmp_path):
+    """The folder of two stages that are done, without what they learned."""
+    made = plan("--recipe", two_stages, "--output", str(tmp_path / "run"), "--second.iterations", "4")
+    for run in made.runs:
+        run.finished = True
+        run.final_policy.mkdir(parents=True)
+        (run.folder / "metrics.jsonl").touch()
+    made.write()
+    return str(tmp_path / "run")
+
+
+def test_the_last_stage_of_a_finished_recipe_is_trained_for_longer(finished):
+    made = plan("--resume", finished, "--second.iterations", "6")
+    assert [run.finished for run in made.runs] == [True, False] and made.runs[1].arguments.iterations == 6
+    assert all(run.finished for run in plan("--resume", finished).runs)
+    assert all(run.finished for run in plan("--resume", finished, "--threads", "1").runs)  # changes nothing learned
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--first.iterations", "5"), "second began from the end of first.*--second.iterations"),
+        (("--iterations", "5"), "second began from the end of first"),
+        (("--second.iterations", "2"), "has 4 iterations; iterations must be at least that; got 2"),
+        (("--second.lr", "0.5"), "was started with lr=1.0; it cannot be resumed with 0.5"),
+        (("--seed", "3"), "was started with seed=0"),
+    ],
+)
+def test_what_would_change_a_finished_stage_is_refused(finished, words, said):
+    with pytest.raises(ConfigError, match=said):
+        plan("--resume", finished, *words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +109,22 @@ def test_everything_under_the_name_of_a_secret_goes() -> None:
 )
 def test_more_shapes_of_secrets(text: str) -> None:
     assert MASK in scrub(text) and "canary" not in scrub(text).lower()
+
+
+def test_folders_and_paths_that_exist_are_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone = tmp_path / "gone-folder"
+    monkeypatch.setenv("PWD", str(gone))  # a shell's word for where it is, whether or not that is there any more
+    monkeypatch.setenv("OLDPWD", str(tmp_path))
+    monkeypatch.setenv("GOOGLE_CREDENTIALS", str(tmp_path))
+    monkeypatch.setenv("DB_PWD", CANARY)
+    value = {"model": f"{gone}/m", "task_file": f"{tmp_path}/tasks.json", "credentials": str(tmp_path), "x": CANARY}
+    assert scrub(value) == {**value, "x": MASK}
+    assert scrub({"credentials": f"{tmp_path}/nothing-there"})["credentials"] == MASK
+
+
+def test_a_run_keeps_the_paths_below_the_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from agentrl.trainers.arguments.policy import StepPO
+
+    monkeypatch.setenv("PWD", str(tmp_path))
+    args = StepPO(model=f"{tmp_path}/model", env_kwargs={"path": f"{tmp_path}/levels"})
+    assert StepPO.from_json(args.to_json()) == args

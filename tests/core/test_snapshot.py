@@ -416,6 +416,49 @@ class Hoarding(gym.ObservationWrapper):
         return observation
 
 
+class Bonus(gym.Wrapper):
+    """A plain wrapper that keeps nothing: its constructor alone sets attributes, which never change."""
+
+    def __init__(self, env: gym.Env, bonus: float = 0.5, words: tuple[str, ...] = ("wait",)) -> None:
+        super().__init__(env)
+        self.bonus, self.words = bonus, words
+
+    def step(self, action: Any) -> Any:
+        observation, reward, *rest = self.env.step(action)
+        return observation, reward + self.bonus * any(word in action for word in self.words), *rest
+
+
+class Noting(gym.ObservationWrapper):
+    """Keeps state where only a look at its code finds it before it is played."""
+
+    def observation(self, observation: Any) -> Any:
+        setattr(self, "last", observation)  # noqa: B010
+        return observation
+
+
+class Listing(Bonus):
+    """Has nothing but a list, which can change in place."""
+
+    def __init__(self, env: gym.Env) -> None:
+        super().__init__(env)
+        self.seen: list[str] = []
+
+
+def test_a_plain_wrapper_without_state_needs_no_methods():
+    env, other = Bonus(Shout(CounterEnv(max_turns=9))), Bonus(Shout(CounterEnv(max_turns=9)))
+    env.reset(seed=0)
+    env.step("wait")
+    agentrl.restore(other, agentrl.snapshot(env))
+    assert other.step("wait") == env.step("wait")
+
+
+@pytest.mark.parametrize("wrapper", [Secretive, Hoarding, Noting, Listing, gw.StickyAction])
+def test_state_that_is_still_to_come_is_seen_before_anything_is_played(wrapper):
+    env = wrapper(CounterEnv(), 0.5) if wrapper is gw.StickyAction else wrapper(CounterEnv())
+    with pytest.raises(SnapshotUnsupported, match=wrapper.__name__):
+        core.snapshot_layers(env)
+
+
 @pytest.mark.parametrize("wrapper", [Secretive, Hoarding, lambda env: gw.NormalizeReward(env)])
 def test_an_unknown_wrapper_with_state_is_refused_by_name(wrapper):
     env = wrapper(CounterEnv())

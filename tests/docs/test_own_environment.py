@@ -1,4 +1,4 @@
-"""The environment in CONTRIBUTING.md is extracted and used as a stranger would use it."""
+"""The environment in CONTRIBUTING.md is extracted and used as a stranger would use it; test_blocks.py runs the kit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from agentrl.cli.main import main
-from agentrl.testing import KitBudget, check_env
 
 ROOT = Path(__file__).resolve().parents[2]
 ID = "guess:guess/Guess-Text-v0"
 (CODE,) = re.findall(
-    r"^```python\n(\"\"\"Guess.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
+    r"^```python\n(\"\"\"guess.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
 )
 
 
@@ -37,11 +36,6 @@ def guess(tmp_path_factory: pytest.TempPathFactory):
 
 def test_it_is_short() -> None:
     assert len([line for line in CODE.splitlines() if line.strip()]) <= 65
-
-
-def test_it_passes_the_whole_kit() -> None:
-    report = check_env(ID, budget=KitBudget(episodes=3, hostile_replies=300))
-    assert report.passed and not report.skipped, str(report)
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])

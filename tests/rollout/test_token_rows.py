@@ -146,16 +146,34 @@ def test_a_live_model_that_sees_needs_its_processor():
 # ---------------------------------------------------------------------- the example for TRL
 
 
-def test_the_rollout_function_for_trl_gives_what_trl_asks_for(engine):
+@pytest.fixture
+def example():
+    """The module of the example."""
     spec = importlib.util.spec_from_file_location("trl_rollout", EXAMPLE)
-    example = sys.modules["trl_rollout"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    trainer = SimpleNamespace(
+    module = sys.modules["trl_rollout"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def trl_trainer(model, processing):
+    return SimpleNamespace(
         accelerator=SimpleNamespace(unwrap_model=lambda model: model),
-        model=engine.model,
-        processing_class=engine.tokenizer,
+        model=model,
+        processing_class=processing,
         state=SimpleNamespace(global_step=0),
     )
+
+
+def test_the_rollout_function_for_trl_refuses_pictures_which_trl_would_drop(example):
+    seeing = load_model("tiny-vlm", device="cpu")
+    processor = SimpleNamespace(tokenizer=seeing.tokenizer, image_processor=seeing.encoder.image_processor)
+    example.ENVS = [EnvSpec("agentrl/FrozenLake-Visual-v0", {"max_turns": 2})]
+    with pytest.raises(ConfigError, match="must be of a Text kind"):
+        example.rollout(["3"], trl_trainer(seeing.model, processor))
+
+
+def test_the_rollout_function_for_trl_gives_what_trl_asks_for(example, engine):
+    trainer = trl_trainer(engine.model, engine.tokenizer)
     prompts = ["3", "3", "4", "4"]  # two tasks, two completions each
     found = example.rollout(prompts, trainer)
     assert set(found) == {"prompt_ids", "completion_ids", "logprobs", "env_mask", "env_reward"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 import agentrl  # noqa: F401 (registers the environments)
 from agentrl import trainers
-from agentrl.algorithms import ALGORITHMS
+from agentrl.algorithms import ALGORITHMS, train_function
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.collect import EnvSpec
 from agentrl.trainers import PPO, SFT, StepPO, WebRL
@@ -87,6 +88,17 @@ def test_every_algorithm_is_at_hand_and_train_finds_its_own(undecided: Any, tmp_
 
 
 def test_importing_the_package_loads_no_torch() -> None:
-    code = "import sys, agentrl.trainers; print('torch' in sys.modules)"
+    code = "import sys, agentrl.trainers; agentrl.trainers.PPO(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "False", done.stderr[-2000:]
+
+
+def test_training_prints_its_progress_unless_it_is_told_not_to(undecided: Any, tmp_path: Any, capsys: Any) -> None:
+    from agentrl.trainers.algorithms import grpo
+
+    grpo.train(toys.grpo(undecided, tmp_path / "heard", env=ARMS, iterations=1))
+    assert "[1/1]" in capsys.readouterr().out
+    trainers.train(toys.grpo(undecided, tmp_path / "silent", env=ARMS, iterations=1), report=None)
+    assert capsys.readouterr().out == ""
+    signatures = [inspect.signature(train_function(name)).parameters["report"].default for name in ALGORITHMS]
+    assert signatures == [print] * len(ALGORITHMS)

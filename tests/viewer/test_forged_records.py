@@ -17,7 +17,7 @@ from agentrl.cli.main import main
 from agentrl.core.env import AgentEnv, keyword_arguments
 from agentrl.core.env_class import env_class
 from agentrl.core.errors import ConfigError
-from agentrl.core.untrusted import check_environment, own_arguments, unsafe_arguments
+from agentrl.core.untrusted import check_environment, trusted_arguments, unsafe_arguments
 from agentrl.registry import known
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
@@ -165,7 +165,7 @@ def test_arguments_that_the_user_gave_himself_are_drawn_again(trap) -> None:
     kwargs = {"task_file": str(trap.tasks)}
     with pytest.raises(ConfigError, match=r"task_file of .* must be given by you"):
         check_environment(WEB, kwargs)
-    with own_arguments([kwargs]):
+    with trusted_arguments([kwargs]):
         check_environment(WEB, kwargs)
         with pytest.raises(ConfigError, match="task_file"):
             check_environment(WEB, {"task_file": "/etc/passwd"})

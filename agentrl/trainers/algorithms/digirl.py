@@ -13,13 +13,9 @@ value of the first state, the value of a step its value before that step's actio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from agentrl.core.arguments import whole_number
-from agentrl.trainers.arguments import fraction
-from agentrl.trainers.run.curriculum import PhaseArguments
+from agentrl.trainers.arguments.phases import DigiRL
 from agentrl.trainers.run.phases import Phases, experience
 from agentrl.trainers.run.replay import Record, drawn, replayed
 from agentrl.trainers.run.run import Report, Run
@@ -34,32 +30,7 @@ from agentrl.trainers.update.off_policy import (
 from agentrl.trainers.update.outcomes import instruction_filter
 
 
-@dataclass(kw_only=True)
-class DigiRL(PhaseArguments):
-    """Train by DigiRL."""
-
-    curriculum: bool = False
-    """New tasks in every round, made from those that failed so far; off: all rounds play the tasks of the first."""
-    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "bc"
-    """Imitation of what passes the filters, or awr for weights by the advantage instead of a threshold."""
-    advantage: Literal["webrl", "digirl"] = "digirl"
-    """How an action's advantage follows from the outcome and the critic's values."""
-    hard_filter: bool = True
-    """Learn only from actions whose advantage is above min_advantage."""
-    min_advantage: float = 0.05
-    """With hard_filter: the threshold."""
-    instruction_share: float = 0.5
-    """Trajectories that pass the first filter, at most: this share of all."""
-    buffer_size: int = 100_000
-    """Actions that the buffer holds; the oldest trajectories leave first."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number("buffer_size", self.buffer_size, at_least=1)
-        fraction("instruction_share", self.instruction_share)
-
-
-def train(args: DigiRL, report: Report | None = None) -> Path:
+def train(args: DigiRL, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_off_policy_learner(args)
     with Run(args, "digirl", learner, report) as run:

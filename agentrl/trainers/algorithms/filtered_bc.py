@@ -6,36 +6,16 @@ that these are all successes, or the probabilities of an outcome reward model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from agentrl.core.arguments import finite_number
-from agentrl.core.errors import ConfigError
-from agentrl.trainers.run.phases import OfflineArguments, experience, offline_records, plays
+from agentrl.trainers.arguments.phases import FilteredBC
+from agentrl.trainers.run.phases import experience, offline_records, plays
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.off_policy import make_off_policy_learner, train_actor
 from agentrl.trainers.update.outcomes import percentile_filter
 
 
-@dataclass(kw_only=True)
-class FilteredBC(OfflineArguments):
-    """Imitate the best episodes."""
-
-    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "bc"
-    """Imitation: no other works here."""
-    percentile: float = 70.0
-    """Of the scores: trajectories below are left out."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.loss != "bc":
-            raise ConfigError(f"loss must be bc; got {self.loss!r}")
-        if not 0 <= finite_number("percentile", self.percentile) <= 100:
-            raise ConfigError(f"percentile must lie between 0 and 100; got {self.percentile!r}")
-
-
-def train(args: FilteredBC, report: Report | None = None) -> Path:
+def train(args: FilteredBC, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_off_policy_learner(args, critic=False)
     with Run(args, "filtered_bc", learner, report) as run:

@@ -12,17 +12,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from agentrl.core.arguments import finite_number
-from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.arguments import GroupArguments, fraction
+from agentrl.trainers.arguments.policy import GiGPO
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate, discounted_returns
 from agentrl.trainers.update.batch import Batch, padded
@@ -32,35 +29,7 @@ from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, update_policy
 
 
-@dataclass(kw_only=True)
-class GiGPO(GroupArguments):
-    """Train by GiGPO."""
-
-    prompt_style: Literal["conversation", "step"] = "step"
-    """Prompts hold the current observation and recent actions, or the whole dialogue."""
-    gamma: float = 0.95
-    """Discount between steps."""
-    step_weight: float = 1.0
-    """Weight of the comparison of steps; 0: trajectories alone are compared."""
-    normalise: Literal["mean", "mean_std"] = "mean_std"
-    """Compare with the mean, or with the mean and divided by the deviation. Where every move costs a little, try mean:
-    at a place from which every episode fails, costs are all that differs, and the deviation makes them as large as
-    success elsewhere."""
-    invalid_penalty: float = 0.1
-    """What a step costs itself, and no step before it, when its action could not be run; in units of reward."""
-    anchors: Literal["state", "observation"] = "state"
-    """Which steps are compared: those that began in the same state (`info["anchor"]`), or saw exactly the same, turn
-    numbers and feedback included. Environments that tell no state are compared by what they showed."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fraction("gamma", self.gamma)
-        for name in ("step_weight", "invalid_penalty"):
-            if finite_number(name, getattr(self, name)) < 0:
-                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)!r}")
-
-
-def train(args: GiGPO, report: Report | None = None) -> Path:
+def train(args: GiGPO, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "gigpo", learner, report) as run:

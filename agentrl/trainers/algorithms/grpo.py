@@ -10,18 +10,14 @@ The paper's own mean is loss_mean="sequence"; "token", which most libraries have
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.arguments.policy import GRPO
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch, token_weights
@@ -33,36 +29,7 @@ from agentrl.trainers.update.policy import BatchScores, Part, score, update_poli
 BASELINES = {"grpo": grpo, "dr_grpo": dr_grpo}
 
 
-@dataclass(kw_only=True)
-class GRPO(GroupArguments):
-    """Train by GRPO, Dr. GRPO or DAPO."""
-
-    baseline: Literal["grpo", "dr_grpo"] = "grpo"
-    """Divide advantages by the deviation of the group, or not."""
-    loss_mean: Literal["token", "sequence", "constant"] = "token"
-    """Every token counts the same; every sequence does; or tokens are added up and divided by loss_length for each
-    sequence. A divergence in the loss is averaged in the same way. A sequence is a whole conversation, or a step with
-    prompt_style=step."""
-    loss_length: int = 0
-    """With loss_mean=constant: what sums of tokens are divided by; 0: max_new_tokens."""
-    overlong: Literal["keep", "filter", "punish"] = "keep"
-    """Trajectories with a reply that was cut at max_new_tokens: keep them, do not learn from them, or punish them."""
-    overlong_buffer: int = 0
-    """With overlong=punish: the punishment grows over the last N tokens before the limit; 0: at once."""
-    overlong_penalty: float = 1.0
-    """With overlong=punish: the whole punishment of a reply, in the environment's units of reward."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number("loss_length", self.loss_length, at_least=0)
-        whole_number("overlong_buffer", self.overlong_buffer, at_least=0)
-        if self.overlong_buffer > self.max_new_tokens:
-            raise ConfigError(f"overlong_buffer ({self.overlong_buffer}) must not exceed max_new_tokens")
-        if finite_number("overlong_penalty", self.overlong_penalty) < 0:
-            raise ConfigError(f"overlong_penalty must not be negative; got {self.overlong_penalty!r}")
-
-
-def train(args: GRPO, report: Report | None = None) -> Path:
+def train(args: GRPO, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "grpo", learner, report) as run:

@@ -9,13 +9,12 @@ a mini-batch of short ones; `clipped_sequences` in the metrics tells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.arguments.policy import GSPO
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch, masked_sum, unit_means
@@ -25,17 +24,7 @@ from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.update.policy import BatchScores, Part, score, update_policy
 
 
-@dataclass(kw_only=True)
-class GSPO(GroupArguments):
-    """Train by GSPO."""
-
-    clip_low: float = 0.03
-    """How far a sequence's ratio may fall below 1; 3e-4 in the paper, for long replies."""
-    clip_high: float = 0.04
-    """How far it may rise above 1; 4e-4 in the paper."""
-
-
-def train(args: GSPO, report: Report | None = None) -> Path:
+def train(args: GSPO, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "gspo", learner, report) as run:

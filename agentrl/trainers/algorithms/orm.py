@@ -10,24 +10,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
 
-from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import mixed_seed
 from agentrl.judges.orm import OutcomeReader
-from agentrl.judges.outcome_form import LEAST, OutcomeForm, write_form
+from agentrl.judges.outcome_form import OutcomeForm, write_form
 from agentrl.models.yes_no import answer_tokens
-from agentrl.rollout.outcomes import PLAYERS, Example, examples, mismatched_negatives, outcome_metrics, play
+from agentrl.rollout.outcomes import Example, examples, mismatched_negatives, outcome_metrics, play
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.trainers.arguments import RunArguments, fraction
+from agentrl.trainers.arguments.imitation import ORM
 from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import Row
@@ -37,61 +35,7 @@ from agentrl.trainers.update.word_substitution import WordSubstituter, substitut
 SMALL = 20_000_000  # parameters; a model below that is asked in the compact form
 
 
-@dataclass(kw_only=True)
-class ORM(RunArguments):
-    """Train a judge of outcomes."""
-
-    lr: float = 5e-6
-    """Learning rate."""
-    schedule: Literal["constant", "linear", "cosine"] = "cosine"
-    """Learning rate schedule after the warm-up."""
-    warmup_ratio: float = 0.1
-    """Share of the optimiser steps until the learning rate is reached, where `warmup` gives no number of steps."""
-    iterations: int = 4
-    """Passes over the episodes."""
-    batch_size: int = 32
-    """Episodes of an optimiser step."""
-    data: tuple[str, ...] = ()
-    """Learn from these trajectory files (JSON lines or parquet), labelled by the success in them."""
-    players: tuple[str, ...] = PLAYERS
-    """Without data: who plays the episodes to learn from. Policies by name (oracle, random, hf:FOLDER ...), and the
-    oracle with a share of mistakes: random:0.3, hasty:0.5."""
-    episodes: int = 500
-    """Without data: episodes of each player."""
-    mismatched_negatives: float = 0.25
-    """Further failures, as a share of the successes: a success with the instruction of another task."""
-    word_substitution: float = 0.0
-    """Share of the episodes whose words and numbers are exchanged for others, new ones in every iteration, so that a
-    small model compares page and instruction instead of learning names by heart. For word-level tokenizers."""
-    balance: bool = True
-    """Weigh successes and failures so that both count for half of the loss."""
-    held_out: float = 0.1
-    """Share of the tasks whose episodes are not learned from, to measure the accuracy after every iteration."""
-    form: Literal["auto", "full", "compact"] = "auto"
-    """How the model is asked: in full, as an endpoint is, or by the parts alone. auto: compact for models of fewer than
-    20 million parameters, which are trained from scratch."""
-    max_text: int = 4000
-    """Characters of the instruction and of the answer that are read."""
-    max_actions: int = 6000
-    """Characters of the history, counted from its end."""
-    max_page: int = 12_000
-    """Characters of the last page."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("batch_size", "episodes"):
-            whole_number(name, getattr(self, name), at_least=1)
-        for name in ("max_text", "max_actions", "max_page"):
-            whole_number(name, getattr(self, name), at_least=LEAST)
-        for name in ("warmup_ratio", "held_out", "word_substitution"):
-            fraction(name, getattr(self, name))
-        if finite_number("mismatched_negatives", self.mismatched_negatives) < 0:
-            raise ConfigError(f"mismatched_negatives must not be negative; got {self.mismatched_negatives!r}")
-        if self.eval_every:
-            raise ConfigError("an outcome reward model does not play: leave eval_every at 0, and see held_out")
-
-
-def train(args: ORM, report: Report | None = None) -> Path:
+def train(args: ORM, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = Learner(args)
     reader = OutcomeReader(learner.engine, asked_form(args, learner))

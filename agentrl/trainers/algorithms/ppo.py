@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.arguments.policy import PPO
 from agentrl.trainers.run.explained_variance import measure_ceiling
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import (
@@ -38,38 +37,7 @@ from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, start_critic, update_policy
 
 
-@dataclass(kw_only=True)
-class PPO(CriticArguments):
-    """Train by PPO with a critic."""
-
-    variant: Literal["masked", "vanilla", "turn", "bilevel"] = "masked"
-    """Advantages by GAE over the policy's own tokens (masked), over all tokens (vanilla), over turns (turn), or over
-    turns and then the tokens of each (bilevel)."""
-    form: Literal["paper", "released"] = "paper"
-    """Of turn and bilevel: as in the paper, or in its code. The released turn form reads the value before the turn's
-    last token, when the critic knows the action already."""
-    reward_at: Literal["end", "turn"] = "end"
-    """Of masked and vanilla: the whole reward on the last token (the paper), or each turn's on the turn's last."""
-    gamma: float = 1.0
-    """Discount between tokens."""
-    lam: float = 1.0
-    """GAE's lambda between tokens."""
-    turn_gamma: float = 0.95
-    """Discount between turns."""
-    turn_lam: float = 1.0
-    """GAE's lambda between turns."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("gamma", "lam", "turn_gamma", "turn_lam"):
-            fraction(name, getattr(self, name))
-        if self.mc_rollout_every and (self.variant, self.form) == ("turn", "released"):
-            raise ConfigError(
-                "mc_rollout_every needs values that are read before a turn; form=released reads them at its end"
-            )
-
-
-def train(args: PPO, report: Report | None = None) -> Path:
+def train(args: PPO, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "ppo", learner, report) as run:

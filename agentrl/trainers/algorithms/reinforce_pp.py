@@ -6,14 +6,12 @@ of a trajectory share what is left (REINFORCE++-baseline).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from agentrl.trainers.arguments import PolicyArguments, check_group_size, fraction
+from agentrl.trainers.arguments.policy import ReinforcePP
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate, discounted_returns, rewards_at_last_action, whiten
 from agentrl.trainers.update.batch import Batch
@@ -23,25 +21,7 @@ from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, update_policy
 
 
-@dataclass(kw_only=True)
-class ReinforcePP(PolicyArguments):
-    """Train by REINFORCE++."""
-
-    baseline: bool = False
-    """Compare with the mean of the group; needs a group_size of at least 2."""
-    reward_at: Literal["turn", "end"] = "turn"
-    """Without baseline: each turn's reward on its last token, or the whole on the trajectory's last token."""
-    gamma: float = 1.0
-    """Without baseline: discount between tokens."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fraction("gamma", self.gamma)
-        if self.baseline:
-            check_group_size(self.group_size)
-
-
-def train(args: ReinforcePP, report: Report | None = None) -> Path:
+def train(args: ReinforcePP, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "reinforce_pp", learner, report) as run:

@@ -6,14 +6,12 @@ plain REINFORCE; more of either make use of PPO's clip.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.arguments.policy import RLOO
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch
@@ -23,17 +21,7 @@ from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.update.policy import BatchScores, Part, score, update_policy
 
 
-@dataclass(kw_only=True)
-class RLOO(GroupArguments):
-    """Train by RLOO."""
-
-    kl_in: Literal["reward", "loss"] = "reward"
-    """Subtract the KL from the rewards, or add it to the loss."""
-    kl_estimator: Literal["k1", "k2", "k3"] = "k1"
-    """Estimator of the KL (Schulman's names); in the loss choose k2 or k3."""
-
-
-def train(args: RLOO, report: Report | None = None) -> Path:
+def train(args: RLOO, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "rloo", learner, report) as run:

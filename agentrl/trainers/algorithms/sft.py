@@ -8,20 +8,17 @@ prompts. One iteration is `steps_per_iteration` optimiser steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 
-from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import episode_seed
 from agentrl.rollout.collect import Collector, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import with_pictures
-from agentrl.trainers.arguments import RunArguments, fraction
+from agentrl.trainers.arguments.imitation import SFT
 from agentrl.trainers.parallel.rollout import collect_distributed
 from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
@@ -30,42 +27,7 @@ from agentrl.trainers.update.learner import Learner
 from agentrl.trainers.update.word_substitution import WordSubstituter, substitute_words
 
 
-@dataclass(kw_only=True)
-class SFT(RunArguments):
-    """Imitate demonstrations."""
-
-    lr: float = 1e-5
-    """Learning rate."""
-    iterations: int = 20
-    """How many iterations of `steps_per_iteration` optimiser steps."""
-    steps_per_iteration: int = 20
-    """Optimiser steps of an iteration."""
-    batch_size: int = 32
-    """Demonstrations of an optimiser step."""
-    demonstrations: int = 2000
-    """Episodes to demonstrate."""
-    mistake_rate: float = 0.0
-    """Share of the demonstrated turns that are wrong."""
-    mistake_kind: Literal["random", "hasty"] = "random"
-    """Wrong turns are random ones, or repeat the first right action for the whole turn."""
-    description_noise: float = 0.0
-    """With a strategy: share of the demonstrated turns whose observation and prediction tell of another state."""
-    word_substitution: float = 0.0
-    """Share of the sequences whose words are exchanged for others, each time anew and the same ones in prompt and
-    reply, so that a small model learns to copy names instead of knowing them; for tokenizers whose tokens are words."""
-    data: str = ""
-    """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("steps_per_iteration", "batch_size", "demonstrations"):
-            whole_number(name, getattr(self, name), at_least=1)
-        fraction("mistake_rate", self.mistake_rate)
-        fraction("description_noise", self.description_noise)
-        fraction("word_substitution", self.word_substitution)
-
-
-def train(args: SFT, report: Report | None = None) -> Path:
+def train(args: SFT, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = Learner(args, total_steps=args.iterations * args.steps_per_iteration)
     with Run(args, "sft", learner, report) as run:

@@ -8,14 +8,12 @@ both it is token PPO. Prompts may be rebuilt at each step (`prompt_style="step"`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.arguments.policy import StepPO
 from agentrl.trainers.run.explained_variance import measure_ceiling
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate, masked_gae, step_gae, whiten
@@ -25,32 +23,7 @@ from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, start_critic, update_policy
 
 
-@dataclass(kw_only=True)
-class StepPO(CriticArguments):
-    """Train by StepPO."""
-
-    prompt_style: Literal["conversation", "step"] = "step"
-    """Prompts hold the current observation and recent actions, or the whole dialogue."""
-    kl_in: Literal["reward", "loss"] = "loss"
-    """Subtract the KL from the rewards, or add it to the loss (the paper)."""
-    kl_estimator: Literal["k1", "k2", "k3"] = "k3"
-    """Estimator of the KL (Schulman's names)."""
-    gamma: float = 0.99
-    """Discount between steps (between tokens without step_gae)."""
-    lam: float = 1.0
-    """GAE's lambda, likewise."""
-    step_gae: bool = True
-    """Credit per step; False: per token."""
-    step_ratio: bool = True
-    """One ratio per step, the geometric mean of its tokens' ratios; False: one per token."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fraction("gamma", self.gamma)
-        fraction("lam", self.lam)
-
-
-def train(args: StepPO, report: Report | None = None) -> Path:
+def train(args: StepPO, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
     with Run(args, "steppo", learner, report) as run:

@@ -17,12 +17,9 @@ are the published code's form and the paper's other target.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from agentrl.core.arguments import finite_number
-from agentrl.core.errors import ConfigError
-from agentrl.trainers.run.curriculum import PhaseArguments
+from agentrl.trainers.arguments.phases import WebRL
 from agentrl.trainers.run.phases import Phases, experience
 from agentrl.trainers.run.replay import Record, drawn, in_window, replayed
 from agentrl.trainers.run.run import Report, Run
@@ -35,31 +32,7 @@ from agentrl.trainers.update.off_policy import (
 )
 
 
-@dataclass(kw_only=True)
-class WebRL(PhaseArguments):
-    """Train by WebRL, or one of its ablations."""
-
-    replay: bool = True
-    """Learn from past successes, too."""
-    replay_failures: bool = False
-    """Keep failures in the replay buffer as well."""
-    perplexity_low: float = 1 / 0.95
-    """Actions that the policy finds less surprising are not replayed: it knows them already."""
-    perplexity_high: float = 1 / 0.5
-    """Nor are those that surprise it more."""
-    critic_on_replay: bool = True
-    """The critic learns from what is replayed, too (the paper's way). The buffer holds successes only."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        low, high = (finite_number(name, getattr(self, name)) for name in ("perplexity_low", "perplexity_high"))
-        if not low <= high:
-            raise ConfigError(f"perplexity_low must not exceed perplexity_high; got {low!r} and {high!r}")
-        if self.loss in ("awr", "bc"):
-            raise ConfigError(f"loss={self.loss} is an algorithm of its own: agentrl train awr, or filtered_bc")
-
-
-def train(args: WebRL, report: Report | None = None) -> Path:
+def train(args: WebRL, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_off_policy_learner(args)
     with Run(args, "webrl", learner, report) as run:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, Fault
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.core.task_generator import Task, TaskGenerator
@@ -22,63 +20,16 @@ from agentrl.core.untrusted import check_environment
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.episode import make
 from agentrl.rollout.llm_tasks import LLMTasks, open_task_generator
-from agentrl.trainers.arguments import fraction
+from agentrl.trainers.arguments.phases import PhaseArguments
 from agentrl.trainers.run.replay import FailureSet, Played
 from agentrl.trainers.run.run import Run
-from agentrl.trainers.update.off_policy import OffPolicyArguments, values_at_starts
+from agentrl.trainers.update.off_policy import values_at_starts
 
 DROPPED = ("duplicates", "infeasible", "unplayable", "too_hard", "too_easy")
 COUNTS = ("proposed", *DROPPED, "kept", "filled")
 GENERATORS = "generators"  # in the run's memory: what they remember, for a resumed run
 SPARE = 2  # proposals for each task that is still wanted: some will be filtered out
 SEEDS = 64  # failed tasks that a round of proposals begins from; the next round has others
-
-
-@dataclass(kw_only=True)
-class PhaseArguments(OffPolicyArguments):
-    """What a phase plays, who says how it ended, and what is replayed."""
-
-    iterations: int = 8
-    """Number of phases: play, label, learn."""
-    save_every: int = 1
-    """Write a checkpoint every N phases (and at the end)."""
-    tasks_per_phase: int = 500
-    """Tasks of a phase."""
-    attempts: int = 1
-    """Episodes of each task."""
-    start_tasks: int = 0
-    """Training tasks that the first policy plays before anything is learned: their successes fill the replay buffer,
-    and their failures are the seeds of the first new tasks. 0: as many as tasks_per_phase."""
-    curriculum: bool = True
-    """New tasks in every phase, made from those that failed so far; off: all phases play the tasks of the first."""
-    first_tasks: Literal["generated", "training"] = "generated"
-    """What the first phase plays: new tasks, or tasks of the training split."""
-    value_low: float = 0.05
-    """New tasks whose first state the critic values less are too hard ..."""
-    value_high: float = 0.75
-    """... and those that it values more are too easy."""
-    generator: str | dict[str, Any] = "own"
-    """Who makes new tasks: "own" (the environment), or a language model, an object such as {"kind": "llm",
-    "model": ..., "base_url": ..., "prompt": 1}. Its tasks have no evaluator, so they need orm."""
-    proposal_rounds: int = 5
-    """How often the generator is asked before a phase makes do with fewer new tasks."""
-    orm: str | dict[str, Any] = ""
-    """The judge that labels the episodes of all phases (an outcome reward model): a kind or an object. Without one
-    the environment's own evaluator does, as it does before the first phase in any case."""
-    replay_limit: float = 2.0
-    """Replayed actions, at most: this many for each action of the phase."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("tasks_per_phase", "attempts", "proposal_rounds"):
-            whole_number(name, getattr(self, name), at_least=1)
-        whole_number("start_tasks", self.start_tasks, at_least=0)
-        if not fraction("value_low", self.value_low) <= fraction("value_high", self.value_high):
-            raise ConfigError(f"value_low must not exceed value_high; got {self.value_low!r} and {self.value_high!r}")
-        if finite_number("replay_limit", self.replay_limit) < 0:
-            raise ConfigError(f"replay_limit must not be negative; got {self.replay_limit!r}")
-        if isinstance(self.generator, dict) and not self.orm:
-            raise ConfigError("generator: tasks of a language model have no evaluator; give orm, a judge of outcomes")
 
 
 class TaskSource:

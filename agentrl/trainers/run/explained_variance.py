@@ -21,7 +21,7 @@ import torch
 from agentrl.core.policy import Generation
 from agentrl.rollout.starts import Start
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.arguments import CriticArguments
+from agentrl.trainers.arguments.policy import CriticArguments
 from agentrl.trainers.parallel.rollout import collect_distributed
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.advantages import turn_begins

@@ -19,7 +19,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular, read_regular, sha256_of
 from agentrl.core.manifest import Damaged, read_object
 from agentrl.rollout.episode import own_arguments
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.run.monitor import Monitor
 
 Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -27,7 +27,8 @@ from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.outcomes import outcomes
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import with_pictures
-from agentrl.trainers.run.curriculum import Curriculum, PhaseArguments
+from agentrl.trainers.arguments.phases import OfflineArguments, PhaseArguments
+from agentrl.trainers.run.curriculum import Curriculum
 from agentrl.trainers.run.metrics import episode_metrics, why_unknown
 from agentrl.trainers.run.replay import LABEL, Label, Played, Record, ReplayBuffer, labelled, record_of
 from agentrl.trainers.run.run import Run
@@ -191,18 +192,6 @@ def experience(records: Sequence[Record]) -> Experience:
 
 
 # ---------------------------------------------------------------------- learning offline
-
-
-@dataclass(kw_only=True)
-class OfflineArguments(PhaseArguments):
-    """Options of the trainers that play once, or never, and then learn."""
-
-    iterations: int = 1
-    """Number of iterations: each goes over all the data."""
-    data: str = ""
-    """Learn from this trajectory file (JSON lines or parquet, with token ids of the same tokenizer), for example
-    RUN/replay/phase_000001.jsonl of a WebRL run, which holds what its first phase played. Without one, the run plays
-    the training tasks and a first phase itself, as WebRL does."""
 
 
 def offline_records(args: OfflineArguments, run: Run) -> list[Record]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from agentrl.core.errors import ConfigError
 from agentrl.models.prompt_settings import LIMITS, PromptSettings, differences, read_settings
 from agentrl.rollout.prompts import prompt_options
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 
 Arguments = TypeVar("Arguments", bound=RunArguments)
 

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from agentrl.core.cache import write_atomically
-from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.errors import ConfigError, MissingExtra, SnapshotUnsupported
 from agentrl.core.lock import FolderLock
 from agentrl.core.manifest import signed
 from agentrl.core.secrecy import scrub
@@ -38,7 +38,7 @@ from agentrl.rollout.error_types import to_columns
 from agentrl.rollout.evaluate import evaluate, split_word
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.parallel.rollout import collect_distributed
 from agentrl.trainers.run.checkpoint import checkpoints, load_checkpoint, newest_checkpoint, save_checkpoint
 from agentrl.trainers.run.folder import (
@@ -68,6 +68,7 @@ from agentrl.trainers.update.learner import Learner, TrainingFault
 log = logging.getLogger(__name__)
 
 Report = Callable[[str], Any]
+UNSAVED = "unsaved"  # in place of a collector's memory: why there is none
 
 
 class Run:
@@ -108,7 +109,7 @@ class Run:
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
         self._frozen = False
-        self._resumed = False
+        self._resumed = self._unsaved = False
         self._resume() if arguments.resume else self.processes.on_main(self._begin)
         names = arguments.trackers if self.processes.is_main else ()
         self.trackers = make_trackers(names, self.folder, arguments.to_json(), self.folder.name)
@@ -118,6 +119,8 @@ class Run:
         for change in changes or []:  # a model that was trained with other prompts has to learn these first
             self.report(f"warning: {change}")
             self.log("warning", {"warning": "prompts", "detail": change})
+        self.collector.pool.make_one_of_each()
+        self._memories()  # whether wrappers can be saved is not found out at the first checkpoint
 
     # ------------------------------------------------------------------ start, resume, end
 
@@ -154,6 +157,8 @@ class Run:
         self.memory = state.memory
         self.monitor = Monitor.from_json(state.monitor)
         memories = [state.collector, *state.collectors]  # of as many processes as there were
+        if reason := next((memory[UNSAVED] for memory in memories if UNSAVED in memory), None):
+            raise ConfigError(f"the run in {self.folder} cannot be resumed: {reason}")
         self.collector.load_state_dict(memories[self.processes.rank % len(memories)])
         self.report(f"resuming after iteration {self.iteration}")
         if problem := self.processes.on_main(lambda: cut_metrics(self.folder / METRICS, state)):
@@ -269,9 +274,24 @@ class Run:
         except OSError as error:
             raise TrainingFault(f"the run folder cannot be written: {error}; make room and resume") from error
 
+    def _memories(self) -> list[dict[str, Any]]:
+        """What the wrappers of every process remember. Where that cannot be saved, the run says so once, goes on, and
+        cannot be resumed."""
+        try:
+            memory = self.collector.state_dict()
+        except SnapshotUnsupported as error:
+            memory = {UNSAVED: str(error)}
+        found = self.processes.gather(memory)
+        reason = next((memory[UNSAVED] for memory in found if UNSAVED in memory), None)
+        if reason and not self._unsaved:
+            self._unsaved = True
+            self.report(f"warning: this run cannot be resumed: {reason}")
+            self.log("warning", {"warning": "not_resumable", "detail": reason})
+        return found
+
     def checkpoint(self) -> Path:
         """Write one now."""
-        memory, *others = self.processes.gather(self.collector.state_dict())
+        memory, *others = self._memories()
         state = RunState(
             algorithm=self.algorithm,
             step=self.iteration,

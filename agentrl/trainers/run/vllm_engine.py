@@ -7,7 +7,7 @@ import inspect
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.weights import checkpoint_weights
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.update.learner import Learner
 
 OURS = ("model", "dtype", "batch_size")  # the run's own arguments say these

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.arguments.policy import PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import TrainingFault

@@ -30,7 +30,8 @@ from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import load_model
 from agentrl.models.scoring import Entropy, Hidden, Reader, Scores, token_scores
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.arguments import CriticArguments, PolicyArguments, RunArguments
+from agentrl.trainers.arguments.policy import CriticArguments, PolicyArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.parallel.ranks import join
 from agentrl.trainers.parallel.rows import Turn, assign_rows, exchange
 from agentrl.trainers.parallel.sharding import Shards, whole

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.arguments.policy import PolicyArguments
 from agentrl.trainers.update.batch import Batch, Unit, masked_mean, masked_sum, unit_means
 
 KLKind = Literal["k1", "k2", "k3"]

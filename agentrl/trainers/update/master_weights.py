@@ -24,7 +24,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.models import attention, packed_attention
 from agentrl.models.loading import LoadedModel
 from agentrl.models.scoring import Reader, token_scores
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.parallel.sharding import decoder_layers
 from agentrl.trainers.update.batch import Row
 from agentrl.trainers.update.models import ready_to_train

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import LoadedModel, load_model
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.parallel.sharding import whole
 from agentrl.trainers.update.muon import Muon, is_inner_matrix
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from agentrl.models.scoring import upload
-from agentrl.trainers.arguments import CriticArguments, PolicyArguments
+from agentrl.trainers.arguments.policy import CriticArguments, PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch, Row, Unit, masked_sum, shuffled_parts, token_weights
 from agentrl.trainers.update.learner import Learner, Outputs, TrainingFault

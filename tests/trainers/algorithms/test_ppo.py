@@ -14,7 +14,7 @@ from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers.algorithms import ppo
 from agentrl.trainers.algorithms import ppo as ppo_file
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.update import advantages as pure
 from agentrl.trainers.update import losses as loss_maths
 from agentrl.trainers.update.batch import Batch

@@ -13,7 +13,7 @@ import torch
 
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model, tokenizer_hash
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.run import checkpoint as module
 from agentrl.trainers.run.checkpoint import checkpoints, newest_checkpoint, save_checkpoint
 from agentrl.trainers.update.learner import Learner, TrainingFault

@@ -190,3 +190,29 @@ def test_resume_refuses_another_algorithm_model_or_option_and_names_it(nano, tmp
     with pytest.raises(ConfigError, match="resume needs output"):
         ppo.train(toys.ppo(nano, "", resume=True))
     assert training_state(run, 2).keys() == state.keys()
+
+
+def wrapped(name: str) -> list[dict[str, str]]:
+    return [{"wrapper": f"tests.trainers.plain_wrappers:{name}"}]
+
+
+def test_a_plain_wrapper_without_state_is_saved_and_resumed(undecided, tmp_path) -> None:
+    whole = ppo.train(toys.ppo(undecided, tmp_path / "whole", wrap=wrapped("Bonus"), iterations=2))
+    part = toys.ppo(undecided, tmp_path / "part", wrap=wrapped("Bonus"), iterations=1)
+    ppo.train(part)
+    assert_same_run(ppo.train(replace(part, iterations=2, resume=True)), whole, 2)
+
+
+@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_wrapper_that_cannot_be_saved_is_told_at_the_start_and_the_run_is_not_resumed(
+    undecided, tmp_path, isolate
+) -> None:
+    said: list[str] = []
+    args = toys.ppo(undecided, tmp_path / "run", wrap=wrapped("Counter"), iterations=1, save_every=1, isolate=isolate)
+    folder = ppo.train(args, said.append)
+    warned = [number for number, line in enumerate(said) if "cannot be resumed" in line and "Counter" in line]
+    assert len(warned) == 1 and warned[0] < next(number for number, line in enumerate(said) if "[1/1]" in line)
+    (line,) = [line for line in lines(folder, "warning") if line["warning"] == "not_resumable"]
+    assert line["iteration"] == 0 and (folder / "checkpoints" / "step_1" / "policy").is_dir()
+    with pytest.raises(ConfigError, match=r"cannot be resumed: .*Counter"):
+        ppo.train(replace(args, iterations=2, resume=True))

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from agentrl.trainers.algorithms import gigpo, grpo, gspo, ppo, steppo
-from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.arguments.policy import PolicyArguments
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.batch import Batch, Unit
 from agentrl.trainers.update.groups import without_critic

@@ -13,7 +13,7 @@ import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.algorithms import grpo, reinforce_pp, rloo
-from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.arguments.policy import PolicyArguments
 from agentrl.trainers.update import groups as group_maths
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.groups import collect_groups, group_advantages, group_metrics, groups_of, has_zero_variance

@@ -14,7 +14,7 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.update.batch import Batch, Row
 from agentrl.trainers.update.learner import Learner, TrainingFault
 from tests.trainers.episodes import conversation

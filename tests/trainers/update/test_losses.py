@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.arguments.policy import PolicyArguments
 from agentrl.trainers.update import batch as batch_maths
 from agentrl.trainers.update import losses
 from tests.trainers import slow_reference as slow

@@ -12,7 +12,7 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
 from agentrl.policies.hf import HFPolicy
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.run.checkpoint import load_checkpoint, save_checkpoint
 from agentrl.trainers.update.learner import Learner
 from tests.trainers.update.test_learner import gradients, loss_on, options, rows, same, weights

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.update.batch import Row
 from agentrl.trainers.update.learner import Learner, OutOfMemory, TokenBudget, TrainingFault
 
@@ -108,7 +108,7 @@ def test_other_faults_are_not_tried_again() -> None:
 SCRIPT = """
 import json, resource, sys
 import torch
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.update.learner import Learner
 from agentrl.trainers.update.batch import Row
 

@@ -12,11 +12,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from PIL import Image
-from playwright.async_api import Error as PlaywrightError
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import BrowserTab, Window, engine
-from agentrl.envs.common.browser.engine import START_DEADLINE
+from agentrl.envs.common.browser.engine import START_DEADLINE, PlaywrightError
 from agentrl.envs.common.browser.tab import Unresponsive
 from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, Box, View
 from agentrl.envs.webarena.backend import Tab as TabName

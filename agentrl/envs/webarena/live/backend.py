@@ -10,10 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from playwright.async_api import Error as PlaywrightError
-
 from agentrl.core.errors import EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
+from agentrl.envs.common.browser.engine import PlaywrightError
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, EvaluationPage, View
 from agentrl.envs.webarena.browsing import chromium

@@ -11,21 +11,22 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Locator, Page
 
 from agentrl.core.cache import cache_dir, write_atomically
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.common.browser import Fence, Gateway, Window, engine
+from agentrl.envs.common.browser.engine import PlaywrightError
 from agentrl.envs.webarena.arguments import accounts_for
 from agentrl.envs.webarena.backend import VIEWPORT
 from agentrl.envs.webarena.live.backend import LiveBackend
 from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.schema import WebTask
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
 
 log = logging.getLogger(__name__)
 RESET_DEADLINE = 1800.0  # seconds; restarting the benchmark's containers takes minutes

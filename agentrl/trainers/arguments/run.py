@@ -1,8 +1,4 @@
-"""Options of the trainers: JSON values, so that a run's `config.json`, a recipe and the command line agree.
-
-`RunArguments` are those of every trainer, `PolicyArguments` of all that learn from their own episodes,
-`CriticArguments` of PPO and StepPO, `GroupArguments` of those that compare the trajectories of a group.
-"""
+"""Options of every trainer: JSON values, so that a run's `config.json`, a recipe and the command line agree."""
 
 from __future__ import annotations
 
@@ -14,13 +10,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec as GymSpec
 
-from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.redact import MASK
 from agentrl.core.secrecy import protect_secrets_in, scrub
-from agentrl.registry import default_env
-from agentrl.rollout.collect import EnvSpec
-from agentrl.rollout.episode import check_id
+from agentrl.registry import check_id, default_env
+from agentrl.rollout.starts import EnvSpec
+from agentrl.trainers.arguments.checks import not_negative, positive, whole
 
 EnvLike = str | Mapping[str, Any] | EnvSpec | gym.Env | GymSpec
 DEFERRING = ("ReasoningReward", "OutcomeReward")  # wrappers that may leave their questions to the collector
@@ -144,12 +140,12 @@ class RunArguments:
     """Write report.html at the end."""
 
     def __post_init__(self) -> None:
-        _whole(self, 1, "iterations num_envs max_new_tokens generation_batch_size minibatches token_budget")
-        _whole(self, 1, "eval_episodes save_every save_total_limit")
-        _whole(self, 0, "seed history warmup lora_rank threads eval_every")
-        _whole(self, -1, "save_trajectories")
-        _positive(self, "lr embedding_lr max_grad_norm ddp_timeout")
-        _not_negative(self, "weight_decay env_timeout lora_alpha")
+        whole(self, 1, "iterations num_envs max_new_tokens generation_batch_size minibatches token_budget")
+        whole(self, 1, "eval_episodes save_every save_total_limit")
+        whole(self, 0, "seed history warmup lora_rank threads eval_every")
+        whole(self, -1, "save_trajectories")
+        positive(self, "lr embedding_lr max_grad_norm ddp_timeout")
+        not_negative(self, "weight_decay env_timeout lora_alpha")
         self._check_types()
         self.deferred_judge()  # reads the environments, too
         if self.engine_options and self.engine != "vllm":
@@ -236,149 +232,6 @@ class RunArguments:
             if name not in known:
                 raise ConfigError(f"unknown option {name!r} of {cls.__name__}.{did_you_mean(name, known)}")
         return cls(**data)
-
-
-@dataclass(kw_only=True)
-class PolicyArguments(RunArguments):
-    """Options of everything that improves a policy by its own episodes."""
-
-    episodes: int = 128
-    """Episodes of an iteration."""
-    group_size: int = 1
-    """Play every task N times within an iteration."""
-    epochs: int = 1
-    """Passes over the data of an iteration."""
-    clip_low: float = 0.2
-    """How far a probability ratio may fall below 1."""
-    clip_high: float = 0.2
-    """How far it may rise above 1."""
-    dual_clip: float = 0.0
-    """Cap of the loss where an advantage is negative (3 is usual); 0: none."""
-    kl_coef: float = 0.001
-    """Weight of the KL divergence from the first policy; 0: no reference model."""
-    kl_in: Literal["reward", "loss"] = "reward"
-    """Subtract the KL from the rewards, or add it to the loss."""
-    kl_estimator: Literal["k1", "k2", "k3"] = "k1"
-    """Estimator of the KL (Schulman's names); in the loss choose k2 or k3."""
-    entropy_coef: float = 0.0
-    """Weight of an entropy bonus."""
-    reward_scale: float = 1.0
-    """Rewards are multiplied by this before anything is computed from them."""
-    old_logprobs: Literal["auto", "behaviour", "recomputed"] = "auto"
-    """The ratio's denominator: as recorded during the rollout, or recomputed by the trainer. auto: recomputed in
-    bfloat16 and with vLLM, where the two differ."""
-    correction: Literal["auto", "none", "decoupled", "truncated"] = "auto"
-    """For data of older policies, and for generation that differs from training (auto: truncated in bfloat16 and with
-    vLLM, else none): clip around the policy at the beginning of the update and weigh tokens by how much
-    likelier they are under it than when they were sampled; above max_weight they are dropped, or weighed by that."""
-    max_weight: float = 2.0
-    """The largest importance weight of the correction."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _whole(self, 1, "episodes group_size epochs")
-        _positive(self, "reward_scale max_weight")
-        _not_negative(self, "kl_coef entropy_coef clip_low clip_high dual_clip")
-        if 0 < self.dual_clip <= 1:
-            raise ConfigError(f"dual_clip must be above 1, or 0 for none; got {self.dual_clip!r}")
-        if self.episodes % self.group_size:
-            raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
-
-
-@dataclass(kw_only=True)
-class CriticArguments(PolicyArguments):
-    """Options that PPO and StepPO share."""
-
-    critic: Literal["own", "shared", "head"] = "own"
-    """A critic with a body of its own, a head on the policy's body that trains it too, or a head that only reads it."""
-    critic_lr: float = 1e-5
-    """Learning rate of the critic."""
-    critic_head_lr: float = 0.0
-    """Learning rate of the critic's output layer; 0: as the rest of it."""
-    critic_init: Literal["mean", "zero"] = "mean"
-    """The critic's first values: the mean return of the first batch, or 0."""
-    critic_coef: float = 1.0
-    """Weight of the critic's loss."""
-    critic_clip: float = 0.0
-    """How far values may move in one update; 0: no limit."""
-    critic_warmup: int = 0
-    """Iterations in which only the critic learns."""
-    critic_epochs: int = 0
-    """Further passes over the data of an iteration in which only the critic learns."""
-    mc_rollout_every: int = 0
-    """Measure every N iterations (and in the last), by Monte Carlo rollouts from visited states, the explained variance
-    that the best possible critic would have; 0: never."""
-    mc_rollout_states: int = 64
-    """Visited states from which they start."""
-    mc_rollouts_per_state: int = 8
-    """Rollouts from each state."""
-    bootstrap_truncated: bool = False
-    """Also bootstrap after limits that are part of the task."""
-    whiten_advantages: bool = True
-    """Advantages with mean 0 and deviation 1 over the batch."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _whole(self, 0, "critic_warmup critic_epochs mc_rollout_every")
-        _whole(self, 2, "mc_rollout_states mc_rollouts_per_state")
-        _positive(self, "critic_lr")
-        _not_negative(self, "critic_coef critic_clip critic_head_lr")
-
-
-@dataclass(kw_only=True)
-class GroupArguments(PolicyArguments):
-    """Options of the algorithms that compare the trajectories of a group."""
-
-    group_size: int = 8
-    """Play every task N times within an iteration."""
-    kl_in: Literal["reward", "loss"] = "loss"
-    """Subtract the KL from the rewards, or add it to the loss."""
-    kl_estimator: Literal["k1", "k2", "k3"] = "k3"
-    """Estimator of the KL (Schulman's names)."""
-    dynamic_sampling_rounds: int = 0
-    """Dynamic sampling (DAPO): groups of zero variance teach nothing; replace them by groups of other tasks, in at most
-    N further rounds of an iteration. 0: keep them."""
-    zero_variance_by: Literal["outcome", "reward"] = "outcome"
-    """Zero variance have groups with one outcome (all succeed, all fail; or where the task is graded, equal grades), or
-    groups of equal reward, in which a price per move or a reward for form may make the difference."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _whole(self, 0, "dynamic_sampling_rounds")
-        check_group_size(self.group_size)
-
-
-# ---------------------------------------------------------------------- checks
-
-
-def check_group_size(size: int) -> None:
-    """`ConfigError` for a group of one."""
-    if size < 2:
-        raise ConfigError(f"group_size must be at least 2, or there is nothing to compare with; got {size}")
-
-
-def fraction(name: str, value: float) -> float:
-    """A discount, a lambda or a share: a number from 0 to 1."""
-    if not 0.0 <= finite_number(name, value) <= 1.0:
-        raise ConfigError(f"{name} must lie between 0 and 1; got {value!r}")
-    return float(value)
-
-
-def _whole(arguments: RunArguments, at_least: int, names: str) -> None:
-    for name in names.split():
-        whole_number(name, getattr(arguments, name), at_least=at_least)
-
-
-def _positive(arguments: RunArguments, names: str) -> None:
-    for name in names.split():
-        if finite_number(name, value := getattr(arguments, name)) <= 0:
-            raise ConfigError(f"{name} must be above 0; got {value!r}")
-
-
-def _not_negative(arguments: RunArguments, names: str) -> None:
-    for name in names.split():
-        if finite_number(name, value := getattr(arguments, name)) < 0:
-            raise ConfigError(f"{name} must not be negative; got {value!r}")
 
 
 def _env_json(env: Any) -> str | dict[str, Any]:

@@ -1,0 +1,103 @@
+"""Options of the algorithms that learn from given answers: imitation, and judges of outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.demonstrations import PLAYERS
+from agentrl.trainers.arguments.checks import fraction
+from agentrl.trainers.arguments.run import RunArguments
+
+
+@dataclass(kw_only=True)
+class SFT(RunArguments):
+    """Imitate demonstrations."""
+
+    lr: float = 1e-5
+    """Learning rate."""
+    iterations: int = 20
+    """How many iterations of `steps_per_iteration` optimiser steps."""
+    steps_per_iteration: int = 20
+    """Optimiser steps of an iteration."""
+    batch_size: int = 32
+    """Demonstrations of an optimiser step."""
+    demonstrations: int = 2000
+    """Episodes to demonstrate."""
+    mistake_rate: float = 0.0
+    """Share of the demonstrated turns that are wrong."""
+    mistake_kind: Literal["random", "hasty"] = "random"
+    """Wrong turns are random ones, or repeat the first right action for the whole turn."""
+    description_noise: float = 0.0
+    """With a strategy: share of the demonstrated turns whose observation and prediction tell of another state."""
+    word_substitution: float = 0.0
+    """Share of the sequences whose words are exchanged for others, each time anew and the same ones in prompt and
+    reply, so that a small model learns to copy names instead of knowing them; for tokenizers whose tokens are words."""
+    data: str = ""
+    """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("steps_per_iteration", "batch_size", "demonstrations"):
+            whole_number(name, getattr(self, name), at_least=1)
+        fraction("mistake_rate", self.mistake_rate)
+        fraction("description_noise", self.description_noise)
+        fraction("word_substitution", self.word_substitution)
+
+
+@dataclass(kw_only=True)
+class ORM(RunArguments):
+    """Train a judge of outcomes."""
+
+    lr: float = 5e-6
+    """Learning rate."""
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    """Learning rate schedule after the warm-up."""
+    warmup_ratio: float = 0.1
+    """Share of the optimiser steps until the learning rate is reached, where `warmup` gives no number of steps."""
+    iterations: int = 4
+    """Passes over the episodes."""
+    batch_size: int = 32
+    """Episodes of an optimiser step."""
+    data: tuple[str, ...] = ()
+    """Learn from these trajectory files (JSON lines or parquet), labelled by the success in them."""
+    players: tuple[str, ...] = PLAYERS
+    """Without data: who plays the episodes to learn from. Policies by name (oracle, random, hf:FOLDER ...), and the
+    oracle with a share of mistakes: random:0.3, hasty:0.5."""
+    episodes: int = 500
+    """Without data: episodes of each player."""
+    mismatched_negatives: float = 0.25
+    """Further failures, as a share of the successes: a success with the instruction of another task."""
+    word_substitution: float = 0.0
+    """Share of the episodes whose words and numbers are exchanged for others, new ones in every iteration, so that a
+    small model compares page and instruction instead of learning names by heart. For word-level tokenizers."""
+    balance: bool = True
+    """Weigh successes and failures so that both count for half of the loss."""
+    held_out: float = 0.1
+    """Share of the tasks whose episodes are not learned from, to measure the accuracy after every iteration."""
+    form: Literal["auto", "full", "compact"] = "auto"
+    """How the model is asked: in full, as an endpoint is, or by the parts alone. auto: compact for models of fewer than
+    20 million parameters, which are trained from scratch."""
+    max_text: int = 4000
+    """Characters of the instruction and of the answer that are read."""
+    max_actions: int = 6000
+    """Characters of the history, counted from its end."""
+    max_page: int = 12_000
+    """Characters of the last page."""
+
+    def __post_init__(self) -> None:
+        from agentrl.judges.outcome_form import LEAST
+
+        super().__post_init__()
+        for name in ("batch_size", "episodes"):
+            whole_number(name, getattr(self, name), at_least=1)
+        for name in ("max_text", "max_actions", "max_page"):
+            whole_number(name, getattr(self, name), at_least=LEAST)
+        for name in ("warmup_ratio", "held_out", "word_substitution"):
+            fraction(name, getattr(self, name))
+        if finite_number("mismatched_negatives", self.mismatched_negatives) < 0:
+            raise ConfigError(f"mismatched_negatives must not be negative; got {self.mismatched_negatives!r}")
+        if self.eval_every:
+            raise ConfigError("an outcome reward model does not play: leave eval_every at 0, and see held_out")

@@ -1,0 +1,211 @@
+"""Options of the algorithms that learn off-policy from how whole episodes end, in phases or once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.trainers.arguments.checks import fraction
+from agentrl.trainers.arguments.run import RunArguments
+
+
+@dataclass(kw_only=True)
+class OffPolicyArguments(RunArguments):
+    """What learning from an experience needs; phases and curricula add their own."""
+
+    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "webrl"
+    """Of the actor: WebRL's regression (the paper's), the form of its published code, its KL target, REINFORCE with a
+    baseline, advantage-weighted regression, or imitation."""
+    beta: float = 0.3
+    """Of webrl, kl_target and awr: a unit of advantage may change an action's log-probability by 1/beta. Small ones let
+    the policy overfit the phase, with large ones it hardly moves."""
+    max_weight: float = 20.0
+    """Of awr: the largest weight of an action."""
+    advantage: Literal["webrl", "digirl"] = "webrl"
+    """How an action's advantage follows from the outcome and the critic's values; loss=released has its own."""
+    lam: float = 0.5
+    """The share of the next step's value in an advantage; the rest comes from the outcome. With advantage=digirl: how
+    fast the outcome loses weight with each action between."""
+    gamma: float = 0.9
+    """Discount of the outcome for each action that is still to come; digirl has none."""
+    hard_filter: bool = False
+    """Learn only from actions whose advantage is above min_advantage."""
+    min_advantage: float = 0.0
+    """With hard_filter: the threshold."""
+    batch_size: int = 128
+    """Actions of an optimiser step."""
+    actor_epochs: int = 1
+    """Passes of the actor over the experience of an iteration."""
+    critic_epochs: int = 1
+    """Passes of the critic, which learns first."""
+    critic_heads: int = 1
+    """Output layers of the critic; of several the lowest value counts (WebRL's published code has two)."""
+    critic_lr: float = 1e-6
+    """Learning rate of the critic."""
+    critic_head_lr: float = 0.0
+    """Learning rate of the critic's output layer, which begins at random; 0: as the rest of it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("batch_size", "actor_epochs", "critic_heads"):
+            whole_number(name, getattr(self, name), at_least=1)
+        whole_number("critic_epochs", self.critic_epochs, at_least=0)
+        for name in ("lam", "gamma"):
+            fraction(name, getattr(self, name))
+        for name in ("beta", "max_weight", "critic_lr"):
+            if finite_number(name, value := getattr(self, name)) <= 0:
+                raise ConfigError(f"{name} must be above 0; got {value!r}")
+        if finite_number("critic_head_lr", self.critic_head_lr) < 0:
+            raise ConfigError(f"critic_head_lr must not be negative; got {self.critic_head_lr!r}")
+        finite_number("min_advantage", self.min_advantage)
+        if self.schedule != "constant":
+            raise ConfigError(
+                f"schedule must be constant: how many steps a run takes depends on its episodes; got {self.schedule!r}"
+            )
+
+    @property
+    def needs_critic(self) -> bool:
+        """Does anything that is learned from read a value?"""
+        return self.loss != "bc" or self.hard_filter
+
+
+@dataclass(kw_only=True)
+class PhaseArguments(OffPolicyArguments):
+    """What a phase plays, who says how it ended, and what is replayed."""
+
+    iterations: int = 8
+    """Number of phases: play, label, learn."""
+    save_every: int = 1
+    """Write a checkpoint every N phases (and at the end)."""
+    tasks_per_phase: int = 500
+    """Tasks of a phase."""
+    attempts: int = 1
+    """Episodes of each task."""
+    start_tasks: int = 0
+    """Training tasks that the first policy plays before anything is learned: their successes fill the replay buffer,
+    and their failures are the seeds of the first new tasks. 0: as many as tasks_per_phase."""
+    curriculum: bool = True
+    """New tasks in every phase, made from those that failed so far; off: all phases play the tasks of the first."""
+    first_tasks: Literal["generated", "training"] = "generated"
+    """What the first phase plays: new tasks, or tasks of the training split."""
+    value_low: float = 0.05
+    """New tasks whose first state the critic values less are too hard ..."""
+    value_high: float = 0.75
+    """... and those that it values more are too easy."""
+    generator: str | dict[str, Any] = "own"
+    """Who makes new tasks: "own" (the environment), or a language model, an object such as {"kind": "llm",
+    "model": ..., "base_url": ..., "prompt": 1}. Its tasks have no evaluator, so they need orm."""
+    proposal_rounds: int = 5
+    """How often the generator is asked before a phase makes do with fewer new tasks."""
+    orm: str | dict[str, Any] = ""
+    """The judge that labels the episodes of all phases (an outcome reward model): a kind or an object. Without one
+    the environment's own evaluator does, as it does before the first phase in any case."""
+    replay_limit: float = 2.0
+    """Replayed actions, at most: this many for each action of the phase."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("tasks_per_phase", "attempts", "proposal_rounds"):
+            whole_number(name, getattr(self, name), at_least=1)
+        whole_number("start_tasks", self.start_tasks, at_least=0)
+        if not fraction("value_low", self.value_low) <= fraction("value_high", self.value_high):
+            raise ConfigError(f"value_low must not exceed value_high; got {self.value_low!r} and {self.value_high!r}")
+        if finite_number("replay_limit", self.replay_limit) < 0:
+            raise ConfigError(f"replay_limit must not be negative; got {self.replay_limit!r}")
+        if isinstance(self.generator, dict) and not self.orm:
+            raise ConfigError("generator: tasks of a language model have no evaluator; give orm, a judge of outcomes")
+
+
+@dataclass(kw_only=True)
+class OfflineArguments(PhaseArguments):
+    """Options of the trainers that play once, or never, and then learn."""
+
+    iterations: int = 1
+    """Number of iterations: each goes over all the data."""
+    data: str = ""
+    """Learn from this trajectory file (JSON lines or parquet, with token ids of the same tokenizer), for example
+    RUN/replay/phase_000001.jsonl of a WebRL run, which holds what its first phase played. Without one, the run plays
+    the training tasks and a first phase itself, as WebRL does."""
+
+
+@dataclass(kw_only=True)
+class WebRL(PhaseArguments):
+    """Train by WebRL, or one of its ablations."""
+
+    replay: bool = True
+    """Learn from past successes, too."""
+    replay_failures: bool = False
+    """Keep failures in the replay buffer as well."""
+    perplexity_low: float = 1 / 0.95
+    """Actions that the policy finds less surprising are not replayed: it knows them already."""
+    perplexity_high: float = 1 / 0.5
+    """Nor are those that surprise it more."""
+    critic_on_replay: bool = True
+    """The critic learns from what is replayed, too (the paper's way). The buffer holds successes only."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = (finite_number(name, getattr(self, name)) for name in ("perplexity_low", "perplexity_high"))
+        if not low <= high:
+            raise ConfigError(f"perplexity_low must not exceed perplexity_high; got {low!r} and {high!r}")
+        if self.loss in ("awr", "bc"):
+            raise ConfigError(f"loss={self.loss} is an algorithm of its own: agentrl train awr, or filtered_bc")
+
+
+@dataclass(kw_only=True)
+class DigiRL(PhaseArguments):
+    """Train by DigiRL."""
+
+    curriculum: bool = False
+    """New tasks in every round, made from those that failed so far; off: all rounds play the tasks of the first."""
+    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "bc"
+    """Imitation of what passes the filters, or awr for weights by the advantage instead of a threshold."""
+    advantage: Literal["webrl", "digirl"] = "digirl"
+    """How an action's advantage follows from the outcome and the critic's values."""
+    hard_filter: bool = True
+    """Learn only from actions whose advantage is above min_advantage."""
+    min_advantage: float = 0.05
+    """With hard_filter: the threshold."""
+    instruction_share: float = 0.5
+    """Trajectories that pass the first filter, at most: this share of all."""
+    buffer_size: int = 100_000
+    """Actions that the buffer holds; the oldest trajectories leave first."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("buffer_size", self.buffer_size, at_least=1)
+        fraction("instruction_share", self.instruction_share)
+
+
+@dataclass(kw_only=True)
+class AWR(OfflineArguments):
+    """Imitate actions by their advantage."""
+
+    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "awr"
+    """Advantage-weighted regression: no other works here."""
+    lam: float = 0.0
+    """The share of the next step's value in an advantage; 0: the discounted outcome less the value, as in the paper."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.loss != "awr":
+            raise ConfigError(f"loss must be awr; got {self.loss!r}")
+
+
+@dataclass(kw_only=True)
+class FilteredBC(OfflineArguments):
+    """Imitate the best episodes."""
+
+    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "bc"
+    """Imitation: no other works here."""
+    percentile: float = 70.0
+    """Of the scores: trajectories below are left out."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.loss != "bc":
+            raise ConfigError(f"loss must be bc; got {self.loss!r}")
+        if not 0 <= finite_number("percentile", self.percentile) <= 100:
+            raise ConfigError(f"percentile must lie between 0 and 100; got {self.percentile!r}")
