@@ -193,7 +193,8 @@ def settings_table(cells: Sequence[Results]) -> str:
     last = {cell["label"]: cell["stages"][-1] for cell in cells}
     settings: dict[str, dict[str, Any]] = {}
     for label, stage in last.items():
-        options = {SPELLED.get(name, name): value for name, value in stage["options"].items()}
+        spelled = ((SPELLED.get(name, name), value) for name, value in stage["options"].items())
+        options = {name: value for name, value in spelled if name is not None}
         settings[label] = {"algorithm": stage["algorithm"], **options}
     names = sorted({name for options in settings.values() for name in options})
     differing = [name for name in names if len({str(options.get(name)) for options in settings.values()}) > 1]

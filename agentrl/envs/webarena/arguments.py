@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.files import read_regular
 from agentrl.envs.webarena.acting.grammars import GRAMMARS
+from agentrl.envs.webarena.evaluators.pages import check_evaluator
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES
 from agentrl.envs.webarena.sites.places import PLACES, Account
 from agentrl.envs.webarena.sites.world import place_of
@@ -140,7 +142,7 @@ def task_source(
     if task_file is not None:
         if templates is not None:
             raise ConfigError("templates choose among the generated tasks; a task_file has none")
-        return FileTasks(task_file, addresses, names, browser=backend == "browser")
+        return FileTasks(task_file, addresses, names, partial(check_evaluator, browser=backend == "browser"))
     only = _some_of("templates", templates, generated_templates())
     source = GeneratedTasks(names, only)
     if only and not source.ids(split):

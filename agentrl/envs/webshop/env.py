@@ -27,7 +27,7 @@ from agentrl.envs.webshop.pages import DONE, ITEM, RESULTS, SEARCH, Page, Place,
 from agentrl.envs.webshop.protocols import settings_of
 from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
-from agentrl.envs.webshop.state import ShopState
+from agentrl.envs.webshop.state import Saved, ShopState
 from agentrl.envs.webshop.wishes import WishMutations
 
 if TYPE_CHECKING:
@@ -561,12 +561,12 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return {**walk, "place": place, "seen": self._seen, "done": self._done, "opened": self._opened}
 
     def _load(self, data: dict[str, Any]) -> None:
-        saved = msgspec.convert(data, _Saved)
+        saved = msgspec.convert(data, Saved)
         navigation.check_place(self.shop, saved.place)
         if len(saved.opened) > self.max_turns or any(self.shop.product(asin) is None for asin in saved.opened):
             raise ValueError("it has opened what cannot be opened")
         self._restore_walk(saved.index, saved.stride)
-        self._ask_for(self._find_task(f"{self.split}-{saved.index if saved.wished is None else saved.wished}"))
+        self._ask_for(self._find_task(f"{self.split}-{saved.wished}"))
         if self._index != saved.index:
             raise ValueError("it stands at another goal than it says")
         self._seen, self._done, self._opened = saved.seen, saved.done, saved.opened
@@ -593,13 +593,3 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self.__dict__.update(state)
         self.shop = open_shop(self._spec)
         self._browser = self._open_browser()
-
-
-class _Saved(msgspec.Struct):
-    index: int
-    stride: int
-    place: Place
-    seen: list[str]
-    done: list[str]
-    opened: list[str] = []  # not in snapshots of earlier versions
-    wished: str | None = None  # neither

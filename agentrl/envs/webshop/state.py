@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
-from agentrl.envs.webshop.pages import DONE, ITEM, RESULTS, SEARCH
+from agentrl.envs.webshop.pages import DONE, ITEM, RESULTS, SEARCH, Place
 
 CLAIMS = Claims(
     values=(Value("page"), Value("product"), Value("price", weight=0.5, tolerance=0.005), Value("options", many=True))
@@ -72,3 +74,15 @@ class ShopState(State):
 def _safe(text: str) -> str:
     """Product texts inside a sentence: on one line, and without anything that could pass for a tag."""
     return " ".join(text.replace("<", "(").replace(">", ")").split())
+
+
+class Saved(msgspec.Struct):
+    """What a snapshot keeps of an episode."""
+
+    index: int
+    stride: int
+    place: Place
+    seen: list[str]
+    done: list[str]
+    opened: list[str]
+    wished: str

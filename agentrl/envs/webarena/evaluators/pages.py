@@ -12,10 +12,23 @@ from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.backend import Backend, EvaluationPage
 from agentrl.envs.webarena.evaluators.answers import Dialect
 from agentrl.envs.webarena.evaluators.helpers import PREFIX, Surroundings, parse_helper
+from agentrl.envs.webarena.evaluators.locators import check_locator
 from agentrl.envs.webarena.sites.places import Account
-from agentrl.envs.webarena.tasks.schema import HtmlTarget
+from agentrl.envs.webarena.tasks.schema import HtmlTarget, WebTask
 
 Seen = dict[HtmlTarget, str | None]
+
+
+def check_evaluator(task: WebTask, browser: bool) -> None:
+    """Can the evaluator of a task be run, by a browser or without one? An error that says why, where not."""
+    for target in (task.eval.program_html or ()) if task.eval is not None else ():
+        for text in (target.url, target.locator):
+            if text.startswith(PREFIX):
+                parse_helper(text)
+        if not browser:
+            written = "" if target.locator.startswith(PREFIX) else target.locator.removeprefix("lambda:").strip()
+            for text in (written, *target.prep_actions) if written else ():
+                check_locator(text)
 
 
 class Pages:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentrl.core.errors import ConfigError, EnvFault
-from agentrl.envs.webarena.evaluators.helpers import PREFIX as FUNCTION
-from agentrl.envs.webarena.evaluators.helpers import parse_helper
-from agentrl.envs.webarena.evaluators.locators import check_locator
 from agentrl.envs.webarena.tasks.addresses import default_addresses, missing_sites, resolve
 from agentrl.envs.webarena.tasks.files import load_tasks, official_tasks, row_id, row_of
 from agentrl.envs.webarena.tasks.generated import (
@@ -74,14 +71,14 @@ class GeneratedTasks:
 class FileTasks:
     """The rows of a file in the benchmark's schema, or the benchmark's own by name: the same ones in every split, which
     is up to its owner. Those that need a site without an address are left out. `addresses` of None: the embedded
-    sites; `sites`: only tasks that need no other ones; `browser`: a browser runs their expressions."""
+    sites; `sites`: only tasks that need no other ones; `check` raises an error for a task that cannot be evaluated."""
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         addresses: Mapping[str, str] | None = None,
         sites: tuple[str, ...] = (),
-        browser: bool = False,
+        check: Callable[[WebTask], None] = lambda task: None,
     ) -> None:
         self.addresses = default_addresses() if addresses is None else addresses
         if path in OFFICIAL_NAMES:
@@ -91,7 +88,7 @@ class FileTasks:
         missing = [missing_sites(task, self.addresses) for task in self.rows]
         for number, task in enumerate(self.rows):
             try:
-                check_task(task if missing[number] else resolve(task, self.addresses), browser)
+                check(task if missing[number] else resolve(task, self.addresses))
             except (ConfigError, EnvFault, ValueError) as error:
                 raise ConfigError(f"task {number} of {os.fspath(path)}: {error}") from None
         self._ids = tuple(
@@ -111,18 +108,6 @@ class FileTasks:
     def find(self, task_id: str, split: str) -> Found | None:
         """The row with this number; `ConfigError` if it needs a site without an address."""
         return Found(task_id, resolve(self.rows[row_of(task_id, len(self.rows))], self.addresses))
-
-
-def check_task(task: WebTask, browser: bool) -> None:
-    """Can the evaluator of a task be run? An error that says why, where not."""
-    for target in (task.eval.program_html or ()) if task.eval is not None else ():
-        for text in (target.url, target.locator):
-            if text.startswith(FUNCTION):
-                parse_helper(text)
-        if not browser:
-            written = "" if target.locator.startswith(FUNCTION) else target.locator.removeprefix("lambda:").strip()
-            for text in (written, *target.prep_actions) if written else ():
-                check_locator(text)
 
 
 def find_task(source: TaskSource, task_id: str, split: str, addresses: Mapping[str, str] | None = None) -> Found | None:
