@@ -209,7 +209,7 @@ def advantages_of(
     one: Condition, practice: Sequence[Trajectory], compared: Sequence[Trajectory]
 ) -> tuple[Tensor, float | None]:
     """Of every action token of `compared`, and how much of its returns the condition's critic explains there."""
-    module = import_module(type(one.arguments).__module__)
+    module = import_module(f"agentrl.trainers.algorithms.{one.algorithm}")
     with_critic = isinstance(one.arguments, CriticArguments)
     arguments = fitting(one.arguments) if with_critic else one.arguments
     observations = getattr(arguments, "variant", "") == "vanilla"

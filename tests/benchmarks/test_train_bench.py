@@ -79,7 +79,7 @@ def agentrl_cli_error(capsys):
     from agentrl.cli.main import main
 
     def run(*words):
-        assert main(list(words)) == 1
+        assert main(list(words)) == 2
         return capsys.readouterr().err
 
     return run

@@ -52,5 +52,5 @@ def test_an_output_that_is_closed_or_full_is_one_line(words: str, output: str, w
      ("agentrl.envs.grid.sokoban_duo.parallel_env", {"size": {}})],
 )  # fmt: skip
 def test_arguments_of_wrong_types_are_one_line(name: str, kwargs: dict[str, Any], capsys) -> None:
-    assert main(["info", name, "--env-kwargs", json.dumps(kwargs)]) == 1
+    assert main(["info", name, "--env-kwargs", json.dumps(kwargs)]) == 2
     assert capsys.readouterr().err.startswith("agentrl: ")

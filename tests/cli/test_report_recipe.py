@@ -80,7 +80,7 @@ def test_a_damaged_folder_is_one_line_or_a_page(agentrl_cli, tmp_path: Path, fil
     folder = recipe(tmp_path / "run")
     (folder / file).write_text(content)
     done = agentrl_cli("report", str(folder))
-    assert done.status == (1 if file == "plan.json" else 0) and "Traceback" not in done.err
+    assert done.status == (2 if file == "plan.json" else 0) and "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("name", ["../outside", "/tmp", "", 3, None])
@@ -90,5 +90,5 @@ def test_a_stage_whose_name_leads_elsewhere_is_refused(agentrl_cli, tmp_path: Pa
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "plan.json").write_text(json.dumps(sealed({"schema": 2, "recipe": "m", "stages": stages})))
     done = agentrl_cli("report", str(tmp_path / "run"))
-    assert done.status == 1 and "every stage must have a name" in done.err
+    assert done.status == 2 and "every stage must have a name" in done.err
     assert not (tmp_path / "outside" / "report.html").exists()

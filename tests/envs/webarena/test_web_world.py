@@ -103,7 +103,7 @@ def test_base_data_gets_another_name_when_something_that_makes_it_has_changed(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
-    monkeypatch.setattr(places, "_build", lambda path, module: None)  # the name is all that matters
+    monkeypatch.setattr(places, "_build", lambda path, module: path.touch())  # the name is all that matters
     before, read = places.base_file.__wrapped__("map"), Path.read_bytes
     assert places.base_file.__wrapped__("map") == before
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == changed))
