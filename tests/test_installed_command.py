@@ -35,7 +35,7 @@ def test_a_wrapper_of_the_working_folder_is_found_and_nothing_else_there_is(prog
     for library in ("json", "numpy", "gymnasium"):  # the folder must not come first
         (tmp_path / f"{library}.py").write_text("raise SystemExit('taken for a library')")
     assert "loud" in run_script(f'{LAKE} --wrap \'[{{"wrapper": "mine:Loud"}}]\'', programs, tmp_path)
-    said = run_script("agentrl list mine", programs, tmp_path, status=1)
+    said = run_script("agentrl list mine", programs, tmp_path, status=2)
     assert "registers no environment" in said  # it was imported
 
 

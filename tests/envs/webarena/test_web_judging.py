@@ -33,7 +33,8 @@ def test_truthful_observations_and_predictions_earn_full_marks(task: str) -> Non
         *_, terminated, truncated, info = env.step(env.get_wrapper_attr("gold")())
         over = terminated or truncated
         scores = {name: value for name, value in info["reward_terms"].items() if name in ("grounding", "worldmodeling")}
-        assert all(value == pytest.approx(0.5) for value in scores.values()), info["reward_terms"]
+        full = 0.5 * env.get_wrapper_attr("scale")
+        assert all(value == pytest.approx(full) for value in scores.values()), info["reward_terms"]
     assert info["success"]
 
 
