@@ -170,7 +170,8 @@ def _overview(source: Path, rows: Sequence[_Row], more: bool, damaged: int) -> s
 def file_facts(source: Path, played: Sequence[Played]) -> dict[str, str]:
     """Who played what; where the file is one of a run, what was trained there."""
     folder = source.resolve().parent
-    config = read_config(folder.parent / "config.json") if folder.name == "trajectories" else {}
+    path = folder.parent / "config.json"  # of a run; an evaluation has none
+    config = read_config(path) if folder.name == "trajectories" and path.is_file() else {}
     settings = [vars(setting) | {"policy": policy} for setting, policy in played]
     told = {name: ", ".join(dict.fromkeys(one[name] for one in settings)) for name in settings[0]}
     return told | {"model": str(options_of(config).get("model") or ""), "algorithm": str(config.get("algorithm") or "")}

@@ -53,6 +53,12 @@ def test_every_trajectory_is_kept_and_the_page_leads_to_episodes(kept: Path) -> 
         assert said in page
 
 
+def test_an_evaluation_is_no_run_and_misses_no_configuration(agentrl_cli, tmp_path: Path, caplog) -> None:
+    words = ("--policy", "oracle", "--episodes", "1", "--output", str(tmp_path / "kept"))
+    assert agentrl_cli("eval", LAKE, *words).status == 0
+    assert "config.json" not in caplog.text
+
+
 def test_ids_may_be_patterns_and_are_played_once(agentrl_cli) -> None:
     found = agentrl_cli("eval", "agentrl/FrozenLake-*", LAKE, "--policy", "oracle", "--episodes", "1", "--json").json
     assert [row["id"][-9:-3] for row in found["results"]] == ["e-Grid", "e-Text", "Visual"]
