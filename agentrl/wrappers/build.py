@@ -60,7 +60,9 @@ def _find(name: str) -> type[gym.Wrapper]:
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise ConfigError(f"wrapper {name!r} cannot be imported: {error}") from error
+        raise ConfigError(
+            f"wrapper {name!r} cannot be imported: {error}; a run that is resumed finds its module by PYTHONPATH"
+        ) from error
     if not isinstance(found, type) or not issubclass(found, gym.Wrapper):
         raise ConfigError(f"{name} must be a subclass of gymnasium.Wrapper; got {found!r:.80}")
     return found
