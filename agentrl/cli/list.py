@@ -45,10 +45,9 @@ def run(arguments: Arguments) -> int:
 
 
 def fitting(word: str) -> list[Entry]:
-    """The environments whose ids contain a word or fit a pattern; else those of a module of this name."""
-    pattern = word if re.search(r"[*?\[]", word) else f"*{word}*"
+    """The environments whose ids contain a word or a pattern; else those of a module of this name."""
     entries = [*known(), *MULTIPLAYER]
-    found = [entry for entry in entries if fnmatchcase(entry.id.casefold(), pattern.casefold())]
+    found = [entry for entry in entries if fnmatchcase(entry.id.casefold(), f"*{word}*".casefold())]
     if not found and not re.fullmatch(r"\w+(\.\w+)*", word):
         raise ConfigError(f"no environment fits {word!a}.{did_you_mean(word, [entry.id for entry in entries])}")
     return found or registered_by(word)

@@ -17,7 +17,7 @@ from agentrl.core.env import AgentEnv, keyword_arguments
 from agentrl.core.env_class import env_class
 from agentrl.core.errors import ConfigError
 
-LONGEST_TEXT, LONGEST_LIST = 200, 1000
+MAX_TEXT, MAX_LIST = 200, 1000
 _own: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("own", default=())
 
 
@@ -62,5 +62,5 @@ def unsafe_arguments(env_id: str, kwargs: Mapping[str, Any]) -> list[str]:
 def _is_plain(value: Any, nested: bool = False) -> bool:
     """A number, a word, or a list of such: nothing that describes an object."""
     if isinstance(value, (list, tuple)) and not nested:
-        return len(value) <= LONGEST_LIST and all(_is_plain(item, nested=True) for item in value)
-    return value is None or isinstance(value, (int, float)) or (isinstance(value, str) and len(value) <= LONGEST_TEXT)
+        return len(value) <= MAX_LIST and all(_is_plain(item, nested=True) for item in value)
+    return value is None or isinstance(value, (int, float)) or (isinstance(value, str) and len(value) <= MAX_TEXT)

@@ -24,8 +24,8 @@ from agentrl.core.policy import Conversation, Message
 
 MARK = "<image>"
 REMEMBERED = 8192  # texts whose tokens are kept
-LARGEST_NUMBER = 10_000  # in a chat template
-MOST_STEPS, MOST_GROWTH = 300_000, 512 << 20  # calls and lines, and bytes, for one prompt
+MAX_NUMBER = 10_000  # in a chat template
+MAX_STEPS, MAX_GROWTH = 300_000, 512 << 20  # calls and lines, and bytes, for one prompt
 ROLES = ("system", "user", "assistant")
 Shape = tuple[tuple[str, tuple[str, ...]], ...]  # the role of each message and the kinds of its parts
 
@@ -147,8 +147,8 @@ def check_template(template: Any) -> None:
     try:
         for text in template.values() if isinstance(template, dict) else [template]:
             for _, kind, word in Environment().lex(text):
-                if word == "**" or (kind in ("integer", "float") and ast.literal_eval(word) > LARGEST_NUMBER):
-                    most = f"numbers in the model's chat template must be at most {LARGEST_NUMBER:,}"
+                if word == "**" or (kind in ("integer", "float") and ast.literal_eval(word) > MAX_NUMBER):
+                    most = f"numbers in the model's chat template must be at most {MAX_NUMBER:,}"
                     raise ConfigError(f"{most}; got {word:.80}")
     except TemplateSyntaxError as error:
         raise ConfigError(f"the model's chat template cannot be read: {error}") from error
@@ -156,14 +156,14 @@ def check_template(template: Any) -> None:
 
 @contextmanager
 def limited_steps() -> Iterator[None]:
-    """Inside, Python stops after `MOST_STEPS` calls and lines of templates, or once the process has grown by
-    `MOST_GROWTH` bytes. A real template takes some thousands for a long conversation, and as many to be compiled."""
-    left, before, size = MOST_STEPS, sys.gettrace(), _resident()
+    """Inside, Python stops after `MAX_STEPS` calls and lines of templates, or once the process has grown by
+    `MAX_GROWTH` bytes. A real template takes some thousands for a long conversation, and as many to be compiled."""
+    left, before, size = MAX_STEPS, sys.gettrace(), _resident()
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
         nonlocal left
         left -= 1
-        if left < 0 or (left % 16 == 0 and _resident() - size > MOST_GROWTH):
+        if left < 0 or (left % 16 == 0 and _resident() - size > MAX_GROWTH):
             raise ConfigError("it takes too many steps or too much memory")
         return trace if event != "call" or frame.f_code.co_filename.startswith("<") else None
 

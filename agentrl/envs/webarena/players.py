@@ -4,6 +4,7 @@ follows links whose words it has, then guesses."""
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,7 +44,7 @@ class Memory:
     pages: list[str] = field(default_factory=list)  # their texts
 
 
-class ScriptedBrowser:
+class ScriptedBrowser(ABC):
     """A player that remembers its episodes."""
 
     name: str
@@ -52,9 +53,9 @@ class ScriptedBrowser:
         self.seed = seed  # every policy takes one; these have nothing random
         self._memories: WeakKeyDictionary[Any, Memory] = WeakKeyDictionary()
 
+    @abstractmethod
     def choose(self, env: Any, memory: Memory) -> Action:
         """The next action in this environment."""
-        raise NotImplementedError
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One action for each environment."""

@@ -27,23 +27,9 @@ METRICS, CONFIG, CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints"
 READ_FROM_A_MODEL = (".json", ".safetensors", ".jinja", ".txt", ".model")  # weights, configuration, tokenizer
 # Everything else decides what is learned.
 FREE_TO_CHANGE = {
-    "output",
-    "resume",
-    "iterations",
-    "save_every",
-    "save_total_limit",
-    "trackers",
-    "report",
-    "eval_every",
-} | {
-    "eval_at_start",
-    "eval_episodes",
-    "save_trajectories",
-    "engine_options",
-    "token_budget",
-    "threads",
-    "ddp_timeout",
-}
+    "output", "resume", "iterations", "save_every", "save_total_limit", "trackers", "report", "eval_every",
+    "eval_at_start", "eval_episodes", "save_trajectories", "engine_options", "token_budget", "threads", "ddp_timeout",
+}  # fmt: skip
 
 
 def run_folder(arguments: RunArguments, algorithm: str) -> Path:
