@@ -6,6 +6,7 @@ is missing it is skipped, and the summary says why; with `--require-all`, as in 
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -56,6 +57,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         if FAMILY_TESTS / family.name in item.path.parents:
             for extra in sorted({entry.extra for entry in family.envs if entry.extra}):
                 item.add_marker(f"extra_{extra}")
+
+
+def pytest_collection_finish() -> None:
+    """Let no garbage collection look through the thousands of tests again and again."""
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-def only(some: Iterable[str], names: Iterable[str]) -> list[Any]:
-    """The names as parameters; those that are not among `some` are long."""
+def only(some: Iterable[Any], values: Iterable[Any]) -> list[Any]:
+    """The values as parameters; those that are not among `some` are long."""
     quick = set(some)
-    return [pytest.param(name, marks=[] if name in quick else [pytest.mark.long]) for name in names]
+    return [pytest.param(value, marks=[] if value in quick else [pytest.mark.long]) for value in values]

@@ -9,6 +9,7 @@ from agentrl.core.specs import resolve
 from benchmarks import similarity
 
 
+@pytest.mark.long
 def test_a_quick_run_measures_every_scorer_that_needs_no_folder():
     report = similarity.run(quick=True)
     assert {"schema", "name", "machine", "threads", "results", "peers", "ratios", "pass"} <= set(report)

@@ -139,6 +139,7 @@ def test_several_runs_must_stay_twice_their_spread_away_from_every_limit():
     assert "| minutes | 4.0 | 5.0 | 6.0 | 5.0 |" in page and "0.900 | 0.920 | 0.940 | 0.920 | 0.020 |" in page
 
 
+@pytest.mark.long
 def test_several_runs_are_told_apart_by_their_seeds_and_summed_up_in_a_page(agentrl_cli, small, tmp_path):
     done = agentrl_cli(
         "demo", "--recipe", small, "--output", str(tmp_path / "d"), "--runs", "2", "--no-check", "--json"

@@ -111,7 +111,12 @@ def test_a_vision_language_model_learns_from_steps_that_show_one_picture_each(ag
 
 
 @pytest.mark.parametrize(
-    "words", [("--resume", "RUN"), ("sft", "--output", "RUN", "--resume"), ("sft", "--resume", "RUN")]
+    "words",
+    [
+        ("--resume", "RUN"),
+        pytest.param(("sft", "--output", "RUN", "--resume"), marks=pytest.mark.long),
+        pytest.param(("sft", "--resume", "RUN"), marks=pytest.mark.long),
+    ],
 )
 def test_a_run_goes_on_with_its_own_options(agentrl_cli, begun, words):
     before = (begun / "metrics.jsonl").read_bytes()

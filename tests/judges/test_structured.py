@@ -167,7 +167,7 @@ def test_order_does_not_matter(cups, words, names):
 def test_the_order_of_wrong_claims_does_not_matter_either():
     rng = random.Random(0)
     draw = lambda: {"kind": rng.choice("ab"), "colour": rng.choice("cd"), "at": [rng.randrange(5), 0]}  # noqa: E731
-    for _ in range(50):
+    for _ in range(10):
         said, true = [draw() for _ in range(rng.randrange(1, 90))], [draw() for _ in range(rng.randrange(1, 90))]
         found = {
             round(score_values(VALUES, {"cups": rng.sample(said, len(said))}, {"cups": true})[0], 9) for _ in range(3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +17,7 @@ from tests.trainers import toys
 def _one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    gc.freeze()  # else every run looks through all that pytest and the libraries hold
     yield
-    gc.unfreeze()
     torch.set_num_threads(threads)
 
 

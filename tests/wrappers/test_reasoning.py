@@ -16,6 +16,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.response import STRATEGIES, TAGS, template
 from agentrl.wrappers import Reasoning, RecordEpisode, ToolCalls
 from agentrl.wrappers.reasoning import describe, parse_response
+from tests.longer import only
 
 REPRESENTATIONS = ("natural", "symbolic", "structured")
 GOOD = "<think>hm</think><answer>Up</answer>"
@@ -216,7 +217,7 @@ def test_the_prompt_states_the_form_and_how_to_write_states(strategy: str, repre
 
 @pytest.mark.parametrize("game", ["Sokoban", "FrozenLake"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("representation", only(("natural",), REPRESENTATIONS))
 def test_gold_is_strict_true_and_solves_a_hundred_levels(game: str, strategy: str, representation: str) -> None:
     env = make("Text", game, strategy, representation)
     for seed in range(100):

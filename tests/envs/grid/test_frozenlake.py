@@ -17,7 +17,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.grid.frozenlake import FrozenLakeEnv
 
 NAMES = ("Left", "Down", "Right", "Up")
-MAPS = 1000
+MAPS = [100, pytest.param(1000, marks=pytest.mark.long)]
 LETTERS = {"_": "F", "O": "H", "G": "G", "P": "S"}
 
 
@@ -70,9 +70,10 @@ def step_from(env: FrozenLakeEnv, cells: list[str], cell: int, action: int) -> t
     return int(np.flatnonzero(codes.ravel() >= 3)[0]), terminated, info["success"]
 
 
-def test_every_transition_of_a_thousand_maps_is_gymnasiums() -> None:
+@pytest.mark.parametrize("maps", MAPS)
+def test_every_transition_of_many_maps_is_gymnasiums(maps: int) -> None:
     dice, made, compared = random.Random(1), {}, 0
-    for number in range(MAPS):
+    for number in range(maps):
         size = (2, 3, 4, 4, 5)[number % 5]
         env, cells = lake_of(size, False, made), random_map(dice, size)
         table = gymnasium_table(cells, size, slippery=False)
@@ -85,13 +86,14 @@ def test_every_transition_of_a_thousand_maps_is_gymnasiums() -> None:
                     reward == 1.0,
                 ), (cells, cell, action)
                 compared += 1
-    assert compared > 20_000
+    assert compared > 20 * maps
 
 
-def test_every_slippery_transition_of_a_thousand_maps_is_one_of_gymnasiums() -> None:
+@pytest.mark.parametrize("maps", MAPS)
+def test_every_slippery_transition_of_many_maps_is_one_of_gymnasiums(maps: int) -> None:
     """One throw from every state with every action; a direction that can be told from the outcome is counted."""
     dice, made, turned = random.Random(2), {}, Counter()
-    for number in range(MAPS):
+    for number in range(maps):
         size = (2, 3, 4, 4, 5)[number % 5]
         env, cells = lake_of(size, True, made), random_map(dice, size)
         table = gymnasium_table(cells, size, slippery=True)
@@ -103,8 +105,8 @@ def test_every_slippery_transition_of_a_thousand_maps_is_one_of_gymnasiums() -> 
                 if len(possible) == 3:
                     turned[[place for _, place, _, _ in table[cell][action]].index(outcome[0])] += 1
     total = sum(turned.values())
-    assert total > 10_000
-    assert all(abs(turned[way] / total - 1 / 3) < 0.015 for way in range(3)), turned
+    assert total > 10 * maps
+    assert all(abs(turned[way] / total - 1 / 3) < 0.5 / maps**0.5 for way in range(3)), turned
 
 
 def test_slippery_frequencies_are_gymnasiums_in_every_kind_of_place() -> None:

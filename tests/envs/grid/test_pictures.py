@@ -104,7 +104,10 @@ def make(game: str, pixels: int, **others: Any) -> gym.Env:
     return gym.make(f"agentrl/{game.split('-')[0]}-Visual-v0", **settings)
 
 
-@pytest.mark.parametrize(("game", "pixels", "levels"), CASES)
+@pytest.mark.parametrize(
+    ("game", "pixels", "levels"),
+    [pytest.param(*case, marks=[] if case in CASES[::3] else pytest.mark.long) for case in CASES],
+)
 def test_every_picture_reads_back_to_its_state(game: str, pixels: int, levels: int) -> None:
     read, symbols, settings = GAMES[game]
     env, dice, met = make(game, pixels), random.Random(pixels), Counter()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentrl.registry import parts
 from benchmarks.navigation import RENDERER, compare, run
 
 
+@pytest.mark.long
 def test_a_quick_run_has_every_case_and_a_comparison() -> None:
     report = run(quick=True)
     units = {row["unit"] for row in report["results"]}

@@ -25,8 +25,8 @@ def ungated(code: str) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
 
-# In two halves, so that two processes can share the work.
-@pytest.mark.parametrize(("package", "half"), [(package, half) for package in PACKAGES for half in (0, 1)])
+@pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_ordinary_icons_are_drawn_exactly_as_without_the_gate(package: str, half: int, record_property: Any) -> None:
     files, refused, different = icon_files(package)[half::2][:MAX_COUNT], [], []
     with Renderer(SIZE, deadline=20.0) as renderer:

@@ -16,6 +16,7 @@ from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.tasks.generated import NOVELTIES, find_generated, generated_ids, novelty, split_of, templates
 from agentrl.envs.webarena.tasks.intents import intent_id
+from tests.longer import only
 
 ID = "agentrl/WebArenaLite-Text-v0"
 
@@ -92,7 +93,8 @@ def test_every_instruction_is_filled_in_and_every_evaluator_is_one_of_the_benchm
             assert "__" not in resolved.start_url
 
 
-@pytest.mark.parametrize("name", sorted(templates()))
+# The tests of the templates play a solution of each one, too.
+@pytest.mark.parametrize("name", only(sorted(templates())[::4], sorted(templates())))
 def test_the_oracle_solves_instances_of_every_template(env: WebArenaLiteEnv, name: str) -> None:
     template = templates()[name]
     for split in ("test",) if template.held_out else ("train", "test"):

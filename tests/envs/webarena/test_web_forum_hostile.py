@@ -10,6 +10,7 @@ from lxml import html
 
 from agentrl.envs.webarena.sites.world import World
 from tests.envs.webarena.forum_visitor import AGENT, Visitor
+from tests.longer import only
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; DROP TABLE submission; --", "{{ 7 * 7 }}{% x %}",
@@ -41,7 +42,7 @@ def forms(visitor: Visitor) -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
+@pytest.mark.parametrize("number", only(range(0, len(HOSTILE), 4), range(len(HOSTILE))))
 def test_hostile_text_in_every_field_is_shown_as_text(world: World, number: int) -> None:
     hostile, visitor = HOSTILE[number], Visitor(world)
     for path in forms(visitor):

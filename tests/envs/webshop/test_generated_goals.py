@@ -34,7 +34,7 @@ def test_small_shops_have_proportionally_fewer_goals_in_all_splits() -> None:
     assert sum(sizes.values()) == 120 and min(sizes.values()) >= 18
 
 
-@pytest.mark.parametrize("size", [1_000, 1_399, 100_000, 1_180_000])
+@pytest.mark.parametrize("size", [1_000, 1_399, 100_000, pytest.param(1_180_000, marks=pytest.mark.long)])
 def test_splits_share_no_family_and_each_goal_is_one_of_its_own(size: int) -> None:
     shop = GeneratedCatalogue(9, size)
     families: dict[str, set[int]] = {}

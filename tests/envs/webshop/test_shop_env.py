@@ -220,6 +220,7 @@ def test_a_thousand_sessions_share_one_shop_and_do_not_disturb_each_other() -> N
     assert all(env.state().score == 1.0 for env in sessions)
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_episodes(
     record_property: pytest.RecordProperty, monkeypatch: pytest.MonkeyPatch
 ) -> None:

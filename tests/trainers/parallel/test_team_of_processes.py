@@ -70,7 +70,18 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "reinforce_pp": ("reinforce_pp", RL | {"iterations": 1}),
     "phases": ("webrl", OFF_POLICY),
 }
-MORE = ("bilevel", "checkpointing", "imitation", "rloo", "gspo", "gigpo", "reinforce_pp")  # in `make test-all`
+MORE = (
+    "bilevel",
+    "adapters",
+    "steps",
+    "groups",
+    "checkpointing",
+    "imitation",
+    "rloo",
+    "gspo",
+    "gigpo",
+    "reinforce_pp",
+)  # in `make test-all`
 LONG: dict[str, Any] = CRITIC | {"iterations": 3, "save_every": 1, "warmup": 4, "critic": "shared"}
 ENDLESS: dict[str, Any] = LONG | {"iterations": 500, "save_every": 1000}
 
@@ -104,7 +115,7 @@ def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
         {"name": "taken", "size": 2, "runs": [ppo("pieces", LONG)]},
         {"name": "stopped", "size": 2, "runs": [ppo("stopped", ENDLESS)], "trouble": "SIGTERM"},
         {"name": "killed", "size": 2, "runs": [ppo("killed", ENDLESS)], "trouble": "SIGKILL"},
-        {"name": "hung", "size": 2, "runs": [ppo("hung", ENDLESS, ddp_timeout=8.0)], "trouble": "SIGSTOP"},
+        {"name": "hung", "size": 2, "runs": [ppo("hung", ENDLESS, ddp_timeout=5.0)], "trouble": "SIGSTOP"},
     ]
 
 

@@ -53,7 +53,7 @@ def started(*command: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, *command], cwd=REPOSITORY, env=environment, **pipes, **more)
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
     process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills))
     out, errors = process.communicate(timeout=280)
@@ -130,11 +130,11 @@ def test_a_run_of_which_no_checkpoint_is_left_begins_again(nano, tmp_path) -> No
 
 
 def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) -> None:
-    whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100, iterations=6))
+    whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100, iterations=4))
     script = (
         "import sys, pathlib; from agentrl.trainers.algorithms import ppo;"
         "from tests.trainers.run.kill_driver import arguments;"
-        "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100, iterations=6), report=print)"
+        "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100, iterations=4), report=print)"
     )
     folder = tmp_path / "stopped"
     process = started("-c", script, str(folder), str(nano))
@@ -145,10 +145,10 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     done = len(lines(folder, "train"))
-    assert 1 <= done < 6 and "SIGTERM: stopping" in out
+    assert 1 <= done < 4 and "SIGTERM: stopping" in out
     assert checkpoints(folder / "checkpoints")[0].name == f"step_{done}"
-    ppo.train(arguments(folder, str(nano), save_every=100, iterations=6))
-    assert_same_run(whole, folder, 6)
+    ppo.train(arguments(folder, str(nano), save_every=100, iterations=4))
+    assert_same_run(whole, folder, 4)
 
 
 @pytest.mark.parametrize(

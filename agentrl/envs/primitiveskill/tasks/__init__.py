@@ -145,8 +145,9 @@ class Drawer(Task):
     def draw(self, random: np.random.Generator) -> Start:
         """The drawer on the left, open by 80 to 110 mm; the apple on the right."""
         things = Thing("apple", "sphere", 30.0, APPLE), Thing("drawer", "drawer", SIZE, WOOD)
-        (apple,) = scatter(random, 1, area=((-100.0, 100.0), (20.0, 180.0)))
-        drawer = float(random.integers(-140, -119)), float(random.integers(-200, -159)), 0.0
+        (apple,) = scatter(random, 1, area=((-120.0, 100.0), (0.0, 180.0)))
+        # Far enough apart that a plan remembered from another task drops the apple beside the drawer.
+        drawer = float(random.integers(-150, -89)), float(random.integers(-210, -119)), 0.0
         opening = float(random.integers(80, 111))
         return Start(things, {"apple": apple, "drawer": drawer}, {"drawer_open_value": opening})
 

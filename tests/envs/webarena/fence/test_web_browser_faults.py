@@ -167,7 +167,7 @@ def _kill_busiest_page() -> None:
     max(pages, key=lambda page: page.cpu_times().user).kill()
 
 
-@pytest.mark.parametrize("many", [10, pytest.param(195, marks=pytest.mark.long)])
+@pytest.mark.parametrize("many", [5, pytest.param(195, marks=pytest.mark.long)])
 def test_many_episodes_leave_nothing_behind(site: HostileSite, record_property: Any, many: int) -> None:
     """Windows, pages, processes and open files are as many after 200 episodes as after 5."""
     after: list[dict[str, int]] = []

@@ -47,7 +47,7 @@ def asking(answer: str, *names: str, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("every", [40, pytest.param(5, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [80, pytest.param(5, marks=pytest.mark.long)])
 def test_official_tasks_run_from_login_to_evaluator(
     sites: SitesOnPorts, official_file: str, monkeypatch: pytest.MonkeyPatch, record_property: Any, every: int
 ) -> None:
