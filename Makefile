@@ -9,8 +9,8 @@ export PYTHON TORCH_INDEX
 quietly = @out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; echo "failed: $(1)"; exit 1; }
 
 # Here nothing may be missing: a test that this machine cannot run fails instead of being skipped.
-# One thread a process: two processes share two cores, and threads that wait for each other cost a quarter of the time.
-pytest = OMP_NUM_THREADS=1 $(PY) -m pytest -n $(JOBS) -q --require-all --durations 15 --durations-min 5
+# One thread a process, since two processes share two cores; and byte code is kept, since many tests start processes.
+pytest = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n $(JOBS) -q --require-all --durations 15 --durations-min 5
 # PYTEST_ARGS may select tests of one kind only; pytest reports an empty selection with status 5.
 or-none-selected = || [ $$? = 5 -a -n "$(PYTEST_ARGS)" ]
 

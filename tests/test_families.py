@@ -71,6 +71,7 @@ def copy_without(family: Family, target: Path) -> None:
     registry.write_text(without_row(registry.read_text(), family.name))
 
 
+@pytest.mark.long
 def test_without_the_first_family_the_others_are_imported_listed_checked_and_trained(tmp_path: Path) -> None:
     family = FAMILIES[0]  # the one whose environment is the default
     copy_without(family, tmp_path)

@@ -23,7 +23,11 @@ BLOCK = re.compile(
 )
 NAMED = re.compile(r'(?:"""|# )([\w-]+\.(?:py|toml))\b')
 KINDS = {"bash", "python", "text", "toml", "json"}
-NEEDS = {"docs/web-tasks.md": pytest.mark.browser}
+NEEDS = {
+    "docs/web-tasks.md": pytest.mark.browser,
+    "docs/tutorials/judge.md": pytest.mark.long,
+    "docs/tutorials/robot.md": pytest.mark.long,
+}
 
 
 class Block(NamedTuple):

@@ -69,7 +69,7 @@ def test_a_player_that_reaches_more_is_named() -> None:
     [
         case("agentrl/FrozenLake-Text-v0", 100, {}),
         case("agentrl/Sokoban-Text-v0", 100, {}),
-        case("agentrl/Navigation-Text-v0", 60, {"homes": 10}),
+        case("agentrl/Navigation-Text-v0", 60, {"homes": 10}, long=True),
         case("agentrl/WebShop-Text-v0", 20, SHOP),
         *(case(f"agentrl/PrimitiveSkill-{name}-Text-v0", 20, {}, long=True) for name in ("Place", "Stack", "Align")),
         case("agentrl/PrimitiveSkill-Drawer-Text-v0", 20, {}, long=True),

@@ -166,7 +166,7 @@ def fixed(env: Stack, turns: tuple[str, ...], text: str) -> Player:
         *((game, BOTH, (0, 1)) for game in (*GRIDS, "WebShop")),
         (HOMES, BOTH, (0,)),
         ("SVG", "free_think", (0,)),  # drawing takes its time
-        (TABLES, BOTH, (0,)),
+        pytest.param(TABLES, BOTH, (0,), marks=pytest.mark.long),
     ],
 )
 def test_no_fixed_policy_earns_as_much_as_honest_play(game: str, strategy: str, seeds: tuple[int, ...]) -> None:
@@ -248,7 +248,7 @@ def best_dawdler(env: Stack, game: str, seeds: Iterable[int]) -> float:
     return max(earned(env, dawdling(waste, most), seeds) for waste, most in ways)
 
 
-@pytest.mark.parametrize("game", [*READ, "WebShop", "SVG"])
+@pytest.mark.parametrize("game", only({*READ, "WebShop", "SVG"} - {TABLES}, (*READ, "WebShop", "SVG")))
 @pytest.mark.parametrize("strategy", only((BOTH,), ("free_think", BOTH)))
 def test_wasting_turns_earns_no_more_than_using_them(game: str, strategy: str) -> None:
     env, seeds = stack(game, strategy), range({"SVG": 2, TABLES: 1}.get(game, 4))

@@ -77,7 +77,7 @@ def test_random_walks_show_the_same_as_without_a_browser(record_property: Any, w
 def test_the_oracle_solves_tasks_of_every_site(env: WebArenaLiteEnv, site: str) -> None:
     names = [name for name in templates() if name.startswith(f"{site}-")]
     firsts = {task.rpartition(".")[0]: task for task in reversed(generated_ids("train"))}
-    chosen = [firsts[name] for name in names if name in firsts][1::12][:2]
+    chosen = [firsts[name] for name in names if name in firsts][1::12][:1]
     failures = [played for played in (play(env, task) for task in chosen) if not played.success]
     assert chosen and not failures
 

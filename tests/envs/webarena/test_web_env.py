@@ -94,7 +94,7 @@ def test_every_instruction_is_filled_in_and_every_evaluator_is_one_of_the_benchm
 
 
 # The tests of the templates play a solution of each one, too.
-@pytest.mark.parametrize("name", only(sorted(templates())[::4], sorted(templates())))
+@pytest.mark.parametrize("name", only(sorted(templates())[1::4], sorted(templates())))
 def test_the_oracle_solves_instances_of_every_template(env: WebArenaLiteEnv, name: str) -> None:
     template = templates()[name]
     for split in ("test",) if template.held_out else ("train", "test"):

@@ -97,6 +97,7 @@ def test_random_walks_lead_to_the_same_pages_in_both(shops: tuple[WebShopEnv, We
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_odd_searches_and_bad_actions_do_the_same_in_both(shops: tuple[WebShopEnv, WebShopEnv]) -> None:
     same_reset(shops, seed=1)
     for words in ODD_SEARCHES:
@@ -187,6 +188,7 @@ def test_a_killed_browser_is_a_fault_and_the_next_call_opens_another(shops: tupl
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_a_crashed_page_is_a_fault_of_its_own_episode_only(shops: tuple[WebShopEnv, WebShopEnv]) -> None:
     from agentrl.envs.common.browser import engine
 

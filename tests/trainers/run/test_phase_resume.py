@@ -41,9 +41,10 @@ def test_a_run_of_phases_in_two_pieces_is_the_run_in_one(undecided, tmp_path, al
     assert timeless(whole) != timeless(other)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.long)])
-def test_killed_at_random_moments_a_run_of_phases_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
+@pytest.mark.long
+def test_killed_at_random_moments_a_run_of_phases_ends_with_the_same_bits(nano, tmp_path) -> None:
     """The reward model is away half of the time, so that labels wait in a file, too."""
+    kills = 6
     process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills), "webrl")
     out, errors = process.communicate(timeout=280)
     assert process.returncode == 0, errors

@@ -53,7 +53,7 @@ def started(*command: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, *command], cwd=REPOSITORY, env=environment, **pipes, **more)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
     process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills))
     out, errors = process.communicate(timeout=280)

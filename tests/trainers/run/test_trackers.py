@@ -58,6 +58,7 @@ def test_tensorboard_event_files_hold_every_figure(tmp_path: Path) -> None:
     assert b"lr: 0.1" in file.read_bytes() and b"canary" not in file.read_bytes()
 
 
+@pytest.mark.long
 def test_wandb_writes_an_offline_run_into_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")

@@ -125,7 +125,7 @@ def _addresses(site: HostileSite, listener: Canary, file: Path) -> list[str]:
     return [re.sub(r"{\w+}", lambda found: values[found[0]], address) for address in ADDRESSES]
 
 
-@pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.long)])
 def test_nobody_gets_over_the_fence(
     site: HostileSite, listener: Canary, tmp_path: Path, record_property: Any, every: int
 ) -> None:
