@@ -83,7 +83,7 @@ def test_what_a_phase_lacks_is_said_and_the_run_goes_on(nano, tmp_path) -> None:
     assert lines(folder, "train")[0]["phase"]["tasks"] == {"played": 4}
 
 
-@pytest.mark.parametrize("trainer", [webrl, digirl], ids=["webrl", "digirl"])
+@pytest.mark.parametrize("trainer", [webrl, pytest.param(digirl, marks=pytest.mark.long)], ids=["webrl", "digirl"])
 def test_the_critic_may_learn_from_every_episode_of_every_phase(undecided, tmp_path, trainer) -> None:
     """8 before the first phase, 16 in each: failures, too, whatever is replayed. And before a task is chosen."""
     make = getattr(toys, trainer.__name__.rpartition(".")[2])
