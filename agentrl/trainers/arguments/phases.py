@@ -7,29 +7,38 @@ from typing import Any, Literal
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.arguments.checks import fraction
+from agentrl.trainers.arguments.checks import fraction, not_negative, positive
 from agentrl.trainers.arguments.run import RunArguments
+
+ActorLoss = Literal["webrl", "released", "good_actions", "kl_target", "reinforce", "awr", "bc"]
 
 
 @dataclass(kw_only=True)
 class OffPolicyArguments(RunArguments):
     """What learning from an experience needs; phases and curricula add their own."""
 
-    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "webrl"
-    """Of the actor: WebRL's regression (the paper's), the form of its published code, its KL target, REINFORCE with a
-    baseline, advantage-weighted regression, or imitation."""
+    loss: ActorLoss = "webrl"
+    """Of the actor: WebRL's regression (the paper's), the form of its published code, imitation of actions with a good
+    advantage, WebRL's KL target, REINFORCE with a baseline, advantage-weighted regression, or imitation of all."""
     beta: float = 0.3
     """Of webrl, kl_target and awr: a unit of advantage may change an action's log-probability by 1/beta. Small ones let
     the policy overfit the phase, with large ones it hardly moves."""
     max_weight: float = 20.0
     """Of awr: the largest weight of an action."""
     advantage: Literal["webrl", "digirl"] = "webrl"
-    """How an action's advantage follows from the outcome and the critic's values; loss=released has its own."""
+    """How an action's advantage follows from the outcome and the critic's values; loss=released and good_actions have
+    their own."""
     lam: float = 0.5
     """The share of the next step's value in an advantage; the rest comes from the outcome. With advantage=digirl: how
     fast the outcome loses weight with each action between."""
     gamma: float = 0.9
-    """Discount of the outcome for each action that is still to come; digirl has none."""
+    """Discount of the outcome for each action that is still to come; digirl has none. The critic predicts outcomes
+    without a discount, so that below 1 even the first actions of a certain success have a negative advantage."""
+    negative_weight: float = 1.0
+    """Of webrl: weight of actions with a negative advantage, which the regression pushes down."""
+    per_token: bool = False
+    """Of webrl: the log-ratio of an action is the mean over its tokens in place of the sum, so that the regression asks
+    no more of long actions than of short ones."""
     hard_filter: bool = False
     """Learn only from actions whose advantage is above min_advantage."""
     min_advantage: float = 0.0
@@ -46,6 +55,8 @@ class OffPolicyArguments(RunArguments):
     """Learning rate of the critic."""
     critic_head_lr: float = 0.0
     """Learning rate of the critic's output layer, which begins at random; 0: as the rest of it."""
+    fresh_optimiser: bool = False
+    """Every phase begins with a new optimiser, as WebRL's published code does; off: its averages stay."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,11 +65,8 @@ class OffPolicyArguments(RunArguments):
         whole_number("critic_epochs", self.critic_epochs, at_least=0)
         for name in ("lam", "gamma"):
             fraction(name, getattr(self, name))
-        for name in ("beta", "max_weight", "critic_lr"):
-            if finite_number(name, value := getattr(self, name)) <= 0:
-                raise ConfigError(f"{name} must be above 0; got {value!r}")
-        if finite_number("critic_head_lr", self.critic_head_lr) < 0:
-            raise ConfigError(f"critic_head_lr must not be negative; got {self.critic_head_lr!r}")
+        positive(self, "beta max_weight critic_lr")
+        not_negative(self, "critic_head_lr negative_weight")
         finite_number("min_advantage", self.min_advantage)
         if self.schedule != "constant":
             raise ConfigError(
@@ -94,6 +102,15 @@ class PhaseArguments(OffPolicyArguments):
     """New tasks whose first state the critic values less are too hard ..."""
     value_high: float = 0.75
     """... and those that it values more are too easy."""
+    window_heads: Literal["lowest", "any"] = "lowest"
+    """With several critic_heads: a new task passes if the lowest value lies in this window, or if any does (WebRL's
+    published rule)."""
+    repeat_tasks: bool = True
+    """A task that was played and solved may be proposed again as a new one; off: no task that was played may. Tasks
+    that failed never are in either case; only where new ones are too few, they are played again."""
+    critic_on_all: bool = False
+    """The critic learns from all labelled episodes of all phases, failures too, and before the first phase chooses its
+    tasks from those of the start tasks; off: from what the actor learns from."""
     generator: str | dict[str, Any] = "own"
     """Who makes new tasks: "own" (the environment), or a language model, an object such as {"kind": "llm",
     "model": ..., "base_url": ..., "prompt": 1}. Its tasks have no evaluator, so they need orm."""
@@ -112,8 +129,7 @@ class PhaseArguments(OffPolicyArguments):
         whole_number("start_tasks", self.start_tasks, at_least=0)
         if not fraction("value_low", self.value_low) <= fraction("value_high", self.value_high):
             raise ConfigError(f"value_low must not exceed value_high; got {self.value_low!r} and {self.value_high!r}")
-        if finite_number("replay_limit", self.replay_limit) < 0:
-            raise ConfigError(f"replay_limit must not be negative; got {self.replay_limit!r}")
+        not_negative(self, "replay_limit")
         if isinstance(self.generator, dict) and not self.orm:
             raise ConfigError("generator: tasks of a language model have no evaluator; give orm, a judge of outcomes")
 
@@ -138,10 +154,22 @@ class WebRL(PhaseArguments):
     """Learn from past successes, too."""
     replay_failures: bool = False
     """Keep failures in the replay buffer as well."""
+    replay_demonstrations: bool = False
+    """The demonstrations that the policy was imitated from are in the replay buffer, too, as in WebRL's published code.
+    They are played again: `model` must be a checkpoint of `agentrl train sft`."""
+    one_success_per_task: bool = False
+    """Of the successes at one task the buffer keeps the newest, as in WebRL's published code."""
+    replay_window: Literal["perplexity", "quantiles"] = "perplexity"
+    """Which actions of the buffer are replayed: those between two perplexities, or between two quantiles of the
+    buffer's perplexities, which always leaves some."""
     perplexity_low: float = 1 / 0.95
     """Actions that the policy finds less surprising are not replayed: it knows them already."""
     perplexity_high: float = 1 / 0.5
     """Nor are those that surprise it more."""
+    quantile_low: float = 0.25
+    """With replay_window=quantiles: the share of actions, the least surprising ones, that is not replayed ..."""
+    quantile_high: float = 0.75
+    """... and the share from which on they are too surprising."""
     critic_on_replay: bool = True
     """The critic learns from what is replayed, too (the paper's way). The buffer holds successes only."""
 
@@ -150,6 +178,10 @@ class WebRL(PhaseArguments):
         low, high = (finite_number(name, getattr(self, name)) for name in ("perplexity_low", "perplexity_high"))
         if not low <= high:
             raise ConfigError(f"perplexity_low must not exceed perplexity_high; got {low!r} and {high!r}")
+        if not fraction("quantile_low", self.quantile_low) <= fraction("quantile_high", self.quantile_high):
+            raise ConfigError(
+                f"quantile_low must not exceed quantile_high; got {self.quantile_low!r} and {self.quantile_high!r}"
+            )
         if self.loss in ("awr", "bc"):
             raise ConfigError(f"loss={self.loss} is an algorithm of its own: agentrl train awr, or filtered_bc")
 
@@ -160,7 +192,7 @@ class DigiRL(PhaseArguments):
 
     curriculum: bool = False
     """New tasks in every round, made from those that failed so far; off: all rounds play the tasks of the first."""
-    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "bc"
+    loss: ActorLoss = "bc"
     """Imitation of what passes the filters, or awr for weights by the advantage instead of a threshold."""
     advantage: Literal["webrl", "digirl"] = "digirl"
     """How an action's advantage follows from the outcome and the critic's values."""
@@ -183,7 +215,7 @@ class DigiRL(PhaseArguments):
 class AWR(OfflineArguments):
     """Imitate actions by their advantage."""
 
-    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "awr"
+    loss: ActorLoss = "awr"
     """Advantage-weighted regression: no other works here."""
     lam: float = 0.0
     """The share of the next step's value in an advantage; 0: the discounted outcome less the value, as in the paper."""
@@ -198,7 +230,7 @@ class AWR(OfflineArguments):
 class FilteredBC(OfflineArguments):
     """Imitate the best episodes."""
 
-    loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "bc"
+    loss: ActorLoss = "bc"
     """Imitation: no other works here."""
     percentile: float = 70.0
     """Of the scores: trajectories below are left out."""
