@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.learning.compare import MODES, Results, compare, pools
+from benchmarks.learning.provenance import CODE, OLDER, is_older
 from benchmarks.learning.separation_table import blind_to
 
 HEAD = ("paper", "claim", "verdict", "hold / open / reversed", "difference", "seeds", "experiments")
@@ -197,14 +198,19 @@ CLAIMS = (
 
 
 def claim_row(claim: PaperClaim, measured: Mapping[str, Results]) -> tuple[str, ...]:
-    """A line of the table, from the results that are kept."""
-    found = [one for pair in claim.pairs for one in compared(pair, measured.get(pair.experiment))]
+    """A line of the table, from the results that are kept; those of older code count where there are no others."""
+    present = {name: results for name, results in measured.items() if not is_older(results)}
+    counted = present if any(pair.experiment in present for pair in claim.pairs) else measured
+    found = [one for pair in claim.pairs for one in compared(pair, counted.get(pair.experiment))]
     if not found:
         reason = claim.missing or "its experiment has not been run"
         return (claim.paper, claim.text, "not run", "", reason, "", "")
     verdicts = [one["verdict"] for one in found]
     names = dict.fromkeys(pair.experiment for pair in claim.pairs)
-    links = [f"[{name}]({name}.md)" if name in measured else f"{name} (not run)" for name in names]
+    links = [
+        f"[{name}]({name}.md)" + ("" if name in present else f" ({OLDER})") if name in measured else f"{name} (not run)"
+        for name in names
+    ]
     sampled = [one["difference"] for one in found if one["mode"] == "sampled"]
     span = " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(sampled), max(sampled))))
     seeds = sorted({one["count"] for one in found})
@@ -213,8 +219,12 @@ def claim_row(claim: PaperClaim, measured: Mapping[str, Results]) -> tuple[str, 
 
 
 def readings(claims: Iterable[PaperClaim], measured: Mapping[str, Results]) -> list[str]:
-    """What is to be said about claims; it rests on all of their experiments, so all must have been run."""
-    told = [one for one in claims if one.reading and all(pair.experiment in measured for pair in one.pairs)]
+    """What is to be said about claims; it rests on the older results of all of their experiments."""
+    told = [
+        one
+        for one in claims
+        if one.reading and all(is_older(measured.get(pair.experiment, {"code": CODE})) for pair in one.pairs)
+    ]
     return [f"*{claim.text}.* {claim.reading}" for claim in told]
 
 
