@@ -18,6 +18,7 @@ TRAINER = "needs a trainer that does not exist here yet"
 BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
 FIRST_PHASE, REPLAY = ("webrl-first-phase-frozenlake",), ("webrl-replay-frozenlake",)
+SCARCE = ("webrl-scarce-frozenlake",)
 STEPS = tuple(f"webrl-steps-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 
@@ -125,7 +126,7 @@ CLAIMS = (
             *(Pair("steppo", f"StepPO, gamma {g}", (f"token PPO, gamma {g}",)) for g in ("0.99", "0.95")),
             *(Pair("steppo-webshop", f"StepPO, gamma {g}", (f"token PPO, gamma {g}",)) for g in ("0.99", "0.95")),
             *everywhere((*GRIDS, *LONG), "StepPO", "PPO, masked"),
-            Pair("one-move-steppo", "StepPO", ("token PPO",)),
+            *everywhere(("one-move-steppo", "one-move-estimators"), "StepPO", "token PPO"),
         ),
     ),
     PaperClaim(
@@ -158,7 +159,9 @@ CLAIMS = (
         "WebRL",
         "It ends above SFT, filtered BC, AWR and DigiRL",
         everywhere(BASELINES, "WebRL", "SFT", "filtered BC", "AWR", "DigiRL")
-        + everywhere(FIRST_PHASE, "WebRL", "filtered BC, first phase", "AWR, first phase", "DigiRL, first phase"),
+        + everywhere(FIRST_PHASE, "WebRL", "filtered BC, first phase", "AWR, first phase", "DigiRL, first phase")
+        + everywhere(SCARCE, "curriculum, good actions", "SFT", "filtered BC", "AWR", "DigiRL")
+        + everywhere(SCARCE, "curriculum, regression", "SFT", "filtered BC", "AWR", "DigiRL"),
     ),
     PaperClaim(
         "WebRL",
@@ -178,7 +181,8 @@ CLAIMS = (
         "Without the curriculum it is worse",
         everywhere(ABLATIONS, "WebRL", "without curriculum")
         + everywhere(FIRST_PHASE, "WebRL", "WebRL, first phase")
-        + everywhere(STEPS, "released loss", "released loss, no curriculum"),
+        + everywhere(STEPS, "released loss", "released loss, no curriculum")
+        + everywhere(SCARCE, "curriculum, good actions", "no curriculum, good actions"),
     ),
     PaperClaim(
         "WebRL",
