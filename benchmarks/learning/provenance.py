@@ -52,6 +52,11 @@ OTHER_START = (
     "Its start is another training of the same imitation than those of the other experiments with SmolLM2: compare "
     "gains, not levels."
 )
+NOT_RELEASED = (
+    "The runs with imitation of good actions were recorded as `loss=released`, in a form whose cap never acted: the "
+    "log-ratio was divided by the tokens of the whole mini-batch. Its gradient is that of `loss=good_actions` (cosine "
+    "0.99993 and more), under which they stand here."
+)
 ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 
 NOTES: dict[str, tuple[str, ...]] = {
@@ -130,3 +135,11 @@ NOTES: dict[str, tuple[str, ...]] = {
         "What the numbers say is read on [a page of its own](../../results/web.md).",
     ),
 }
+for _kind, _worlds in {
+    "baselines": ("frozenlake", "web", "hasty-web", "smollm2"),
+    "variants": ("frozenlake", "web", "hasty-web", "smollm2"),
+    "steps": ("frozenlake", "web", "smollm2"),
+    "epochs": ("frozenlake", "web", "smollm2"),
+}.items():
+    for _name in (f"webrl-{_kind}-{world}" for world in _worlds):
+        NOTES[_name] = (*NOTES.get(_name, ()), NOT_RELEASED)

@@ -85,10 +85,10 @@ def with_verdicts(page: str) -> str:
     said = {claim.text: verdict(claim, measured) for claim in CLAIMS if claim.pairs}
     lines = []
     for line in page.splitlines():
-        cells = line.split(" | ")
-        if said.get(cells[0].removeprefix("| ")):
-            cells[-1] = f"{said[cells[0].removeprefix('| ')]} |"
-        lines.append(" | ".join(cells))
+        claim, *others = line.strip("|").split("|")
+        if said.get(claim.strip()):
+            line = "|".join(["", claim, *others[:-1], f" {said[claim.strip()]} |"])
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.webrl_worlds import WORLDS, World, chain
 
 PAPER = "WebRL"
-RELEASED = {"loss": "released", "critic_heads": 2}  # what the published code trains with
+GOOD_ACTIONS = {"loss": "good_actions", "critic_heads": 2}  # recorded when this was called the released loss
 UNBIASED = {"gamma": 1.0, "critic_on_replay": False}  # advantages: the critic predicts what they are measured by
 BETAS = (0.1, 0.3, 1.0, 3.0)
 RATES = (3.0, 1.0, 1 / 3, 0.1)  # times the rate of the other experiments
@@ -42,7 +42,7 @@ def baselines(where: str) -> Experiment:
         "AWR": chain(world, "awr", {**offline(world), "beta": 1.0}),
         "DigiRL": chain(world, "digirl", {"first_tasks": "training"}),
     }
-    forms = forms_of_webrl(world, {"WebRL": {}, "WebRL, released loss": RELEASED})
+    forms = forms_of_webrl(world, {"WebRL": {}, "WebRL, imitation of good actions": GOOD_ACTIONS})
     start = over_seeds({"SFT": chain(world)}, ONE_SEED)  # the same for all seeds: one measurement, not three
     claims = tuple(Claim(form, label, PAPER) for form in forms for label in ("SFT", *conditions))
     question = f"WebRL and the baselines of its paper on {world}, from one start with as many episodes"
@@ -112,7 +112,7 @@ def variants(where: str) -> Experiment:
         "no discount, critic without replay": UNBIASED,
         "no discount, more critic epochs": {"gamma": 1.0, "critic_epochs": 4},
         "good actions only": {"hard_filter": True},
-        "released loss": RELEASED,
+        "imitation of good actions": GOOD_ACTIONS,
         "KL target": {"loss": "kl_target"},
     }
     conditions = forms_of_webrl(world, forms)
@@ -121,18 +121,18 @@ def variants(where: str) -> Experiment:
 
 
 def steps(where: str) -> Experiment:
-    """Do smaller steps make WebRL's regression teach? And the released loss, which no step can overshoot?"""
+    """Do smaller steps make WebRL's regression teach? And imitation of good actions, which no step can overshoot?"""
     world = WORLDS[where]
     lr = world.learning["lr"]
     forms: dict[str, dict[str, Any]] = {
         "WebRL, lr / 3": {"lr": lr / 3},
         "WebRL, lr / 10": {"lr": lr / 10},
         "WebRL, lr / 10, no discount, critic without replay": {"lr": lr / 10, **UNBIASED},
-        "released loss": RELEASED,
-        "released loss, no curriculum": {**RELEASED, "curriculum": False, "first_tasks": "training"},
+        "imitation of good actions": GOOD_ACTIONS,
+        "imitation of good actions, no curriculum": {**GOOD_ACTIONS, "curriculum": False, "first_tasks": "training"},
     }
     conditions = forms_of_webrl(world, forms)
-    question = f"WebRL with smaller steps, and its released loss with and without a curriculum, on {world}"
+    question = f"WebRL with smaller steps, and imitation of good actions with and without a curriculum, on {world}"
     return Experiment(f"webrl-steps-{where}", question, over_seeds(conditions, world.seeds))
 
 
@@ -144,7 +144,7 @@ def epochs(where: str) -> Experiment:
         "WebRL": {},
         "lr / 10, ten epochs": many,
         "lr / 10, ten epochs, no discount, critic without replay": {**many, **UNBIASED},
-        "released loss": RELEASED,
+        "imitation of good actions": GOOD_ACTIONS,
     }
     conditions = forms_of_webrl(world, forms)
     question = f"WebRL with a tenth of the rate and ten epochs on {world}"

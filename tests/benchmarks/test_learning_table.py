@@ -55,7 +55,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         return
     if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase
         free = {"beta", "loss", "replay", "curriculum", "first_tasks", "tasks_per_phase", "critic_on_replay"}
-        free |= {"critic_heads"}  # the released form has two
+        free |= {"critic_heads"}  # imitation of good actions has two
         if name.startswith("webrl-replay"):
             free |= {"perplexity_low", "perplexity_high", "replay_failures"}
         if name.startswith("webrl-variants"):

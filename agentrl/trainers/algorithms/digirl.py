@@ -41,7 +41,8 @@ def train(args: DigiRL, report: Report | None = print) -> Path:
             with run.time("update"):
                 if records:
                     both = experience(records) + past(args, phases, records)
-                    metrics = train_critic(args, run, learner, both)
+                    known = experience(phases.buffer.episodes + records) if args.critic_on_all else both
+                    metrics = train_critic(args, run, learner, known)
                     passed = instruction_filter(
                         both.outcomes, instruction_values(learner, both), args.instruction_share
                     )
@@ -67,4 +68,4 @@ def instruction_values(learner: Learner, experience: Experience) -> list[float]:
     """The predicted success of each trajectory's instruction: the value of what the policy was asked first."""
     firsts = [(one, one.steps[0]) for one in experience.trajectories]
     prompts = [learner.prompt(one, step.prompt_ids or [], step.images) for one, step in firsts]
-    return values_at_starts(learner, prompts).tolist()
+    return values_at_starts(learner, prompts).amin(-1).tolist()

@@ -17,9 +17,10 @@ from agentrl.core.seeding import episode_seed
 from agentrl.rollout.collect import Collector, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.rollout.trajectory_file import with_pictures
+from agentrl.rollout.trajectory_file import TrajectoryWriter, with_pictures
 from agentrl.trainers.arguments.imitation import SFT
 from agentrl.trainers.parallel.rollout import collect_distributed
+from agentrl.trainers.run.folder import DEMONSTRATIONS
 from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import Batch, Row
@@ -31,7 +32,10 @@ def train(args: SFT, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = Learner(args, total_steps=args.iterations * args.steps_per_iteration)
     with Run(args, "sft", learner, report) as run:
-        rows = Batch(demonstrations(args, run)).rows
+        taught = demonstrations(args, run)
+        if args.save_demonstrations:
+            run.processes.on_main(lambda: keep(run.folder / DEMONSTRATIONS, taught))
+        rows = Batch(taught).rows
         if not rows:
             raise ConfigError("the demonstrations hold no tokens to learn from")
         substituter = WordSubstituter(learner.engine.tokenizer) if args.word_substitution else None
@@ -48,6 +52,14 @@ def train(args: SFT, report: Report | None = print) -> Path:
                 {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False
             )
         return run.close()
+
+
+def keep(path: Path, trajectories: Sequence[Trajectory]) -> None:
+    """Write them to a file, in place of what a run that was stopped has left there."""
+    path.unlink(missing_ok=True)
+    with TrajectoryWriter(path) as writer:
+        for trajectory in trajectories:
+            writer.write(trajectory)
 
 
 def imitate(learner: Learner, rows: Sequence[Row]) -> dict[str, float]:

@@ -10,8 +10,12 @@ After the policy has imitated demonstrations (`agentrl train sft`), a phase is
 5. successes into the replay buffer, failures into the failure set.
 
 Ablations are options: `--no-curriculum`, `--no-replay`, `--replay-failures`, `--loss reinforce` (no KL),
-`--no-critic-on-replay`, `--beta`, `--perplexity-low` and `--perplexity-high`; `--loss released` and `--loss kl_target`
-are the published code's form and the paper's other target.
+`--no-critic-on-replay`, `--beta`, `--perplexity-low` and `--perplexity-high`; `--loss kl_target` is the paper's other
+target, `--loss good_actions` imitation of actions with a good advantage.
+
+What else may teach more, each off by default: `--critic-on-all`, `--gamma 1`, `--negative-weight`, `--per-token`,
+`--replay-window quantiles`, `--no-repeat-tasks`. The published code differs from the paper: it is `--loss released
+--critic-heads 2 --window-heads any --replay-demonstrations --one-success-per-task --fresh-optimiser`.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentrl.trainers.arguments.phases import WebRL
-from agentrl.trainers.run.phases import Phases, experience
-from agentrl.trainers.run.replay import Record, drawn, in_window, replayed
+from agentrl.trainers.run.folder import start_demonstrations
+from agentrl.trainers.run.phases import Phases, experience, read_records
+from agentrl.trainers.run.replay import Record, drawn, in_window, quantile_window, replayed
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.off_policy import (
     Experience,
@@ -36,7 +41,14 @@ def train(args: WebRL, report: Report | None = print) -> Path:
     """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_off_policy_learner(args)
     with Run(args, "webrl", learner, report) as run:
-        phases = Phases(args, run, keep_failures=args.replay_failures)
+        demonstrations = read_records(start_demonstrations(args), run) if args.replay_demonstrations else []
+        phases = Phases(
+            args,
+            run,
+            keep_failures=args.replay_failures,
+            one_per_task=args.one_success_per_task,
+            demonstrations=demonstrations,
+        )
         for _ in run.iterations():
             records = phases.play()
             metrics = {}
@@ -44,7 +56,10 @@ def train(args: WebRL, report: Report | None = print) -> Path:
                 played, past = experience(records), replay(args, phases, records)
                 if records:
                     both = played + past
-                    metrics = train_critic(args, run, learner, both if args.critic_on_replay else played)
+                    known = both if args.critic_on_replay else played
+                    if args.critic_on_all:
+                        known = experience(phases.buffer.episodes) + played
+                    metrics = train_critic(args, run, learner, known)
                     # The KL target holds for actions that the reference itself would take.
                     metrics |= train_actor(args, run, learner, played if args.loss == "kl_target" else both)
                 learner.publish()
@@ -61,12 +76,13 @@ def replay(args: WebRL, phases: Phases, records: Sequence[Record]) -> Experience
     if not buffer:
         phases.run.report(f"phase {phases.number}: the replay buffer is empty")
         return experience([])
-    eligible = in_window(
-        perplexities(phases.run.learner, [record.trajectory for record in buffer]),
-        args.perplexity_low,
-        args.perplexity_high,
-    )
+    found = perplexities(phases.run.learner, [record.trajectory for record in buffer])
+    low, high = args.perplexity_low, args.perplexity_high
+    if args.replay_window == "quantiles":
+        low, high = quantile_window(found, args.quantile_low, args.quantile_high)
+        counts |= {"perplexity_low": low, "perplexity_high": high}
+    eligible = in_window(found, low, high)
     most = int(args.replay_limit * sum(record.actions for record in records))
-    found = replayed(buffer, drawn(eligible, most, phases.run.rng("replay")))
-    counts |= {"eligible": sum(map(sum, eligible)), "limit": most, "actions": found.actions}
-    return found
+    past = replayed(buffer, drawn(eligible, most, phases.run.rng("replay")))
+    counts |= {"eligible": sum(map(sum, eligible)), "limit": most, "actions": past.actions}
+    return past

@@ -37,6 +37,8 @@ class SFT(RunArguments):
     reply, so that a small model learns to copy names instead of knowing them; for tokenizers whose tokens are words."""
     data: str = ""
     """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
+    save_demonstrations: bool = False
+    """Write the demonstrations to RUN/demonstrations.jsonl, for WebRL's replay buffer (replay_demonstrations)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

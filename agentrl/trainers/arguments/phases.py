@@ -155,10 +155,10 @@ class WebRL(PhaseArguments):
     replay_failures: bool = False
     """Keep failures in the replay buffer as well."""
     replay_demonstrations: bool = False
-    """The demonstrations that the policy was imitated from are in the replay buffer, too, as in WebRL's published code.
-    They are played again: `model` must be a checkpoint of `agentrl train sft`."""
+    """The successful demonstrations that the policy has imitated are in the replay buffer, too, as in WebRL's published
+    code: model must be a checkpoint of `agentrl train sft --save-demonstrations`."""
     one_success_per_task: bool = False
-    """Of the successes at one task the buffer keeps the newest, as in WebRL's published code."""
+    """Of the successes at one task the buffer keeps the newest alone, as in WebRL's published code."""
     replay_window: Literal["perplexity", "quantiles"] = "perplexity"
     """Which actions of the buffer are replayed: those between two perplexities, or between two quantiles of the
     buffer's perplexities, which always leaves some."""

@@ -1,7 +1,8 @@
 """What a phase plays: tasks of the training split, or new ones made from those that failed so far.
 
-New tasks pass three filters: they have not been proposed before in this phase, the generator says that they can be
-solved, and the critic's value of their first state lies in a window, so that they are neither hopeless nor easy.
+New tasks pass three filters: they have not been proposed before in this phase and have not failed before (or not been
+played at all), the generator says that they can be solved, and the critic's value of their first state lies in a
+window, so that they are neither hopeless nor easy.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.episode import make
 from agentrl.rollout.llm_tasks import LLMTasks, open_task_generator
 from agentrl.trainers.arguments.phases import PhaseArguments
-from agentrl.trainers.run.replay import FailureSet, Played
+from agentrl.trainers.run.replay import Played, TaskSet
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.off_policy import values_at_starts
 
@@ -99,8 +100,10 @@ class Curriculum:
 
     # ------------------------------------------------------------------ new tasks
 
-    def new_tasks(self, phase: int, count: int, failures: FailureSet) -> tuple[list[Played], dict[str, int]]:
-        """Tasks like those that failed, and what became of the proposals.
+    def new_tasks(
+        self, phase: int, count: int, failures: TaskSet, known: TaskSet
+    ) -> tuple[list[Played], dict[str, int]]:
+        """Tasks like those that failed and none of the known ones, and what became of the proposals.
 
         Where the generator finds too few, tasks that failed and then training tasks fill the places: a phase has its
         size in any case.
@@ -108,7 +111,8 @@ class Curriculum:
         rng, counts = self._rng(phase), Counter[str](dict.fromkeys(COUNTS, 0))
         chosen: list[Played] = []
         for env, size in enumerate(self._sizes(phase, count)):
-            found = [Played(env, task) for task in self._generate(env, size, failures.of(env), rng, counts)]
+            made = self._generate(env, size, failures.of(env), set(known.of(env)), rng, counts)
+            found = [Played(env, task) for task in made]
             counts["kept"] += len(found)
             missing = size - len(found)
             counts["filled"] += missing
@@ -145,10 +149,16 @@ class Curriculum:
         return again + [Played(env, task) for task in self.sources[env].draw(missing - len(again), rng)]
 
     def _generate(
-        self, env: int, size: int, failed: Sequence[Task], rng: np.random.Generator, counts: Counter[str]
+        self,
+        env: int,
+        size: int,
+        failed: Sequence[Task],
+        seen: set[Task],
+        rng: np.random.Generator,
+        counts: Counter[str],
     ) -> list[Task]:
         """Rounds of proposals, until there are enough or the rounds are over."""
-        generator, kept, seen = self.sources[env].generator, [], set(failed)
+        generator, kept = self.sources[env].generator, []
         for _ in range(self.args.proposal_rounds if generator is not None else 0):
             wanted = size - len(kept)
             if not wanted:
@@ -199,7 +209,7 @@ class Curriculum:
         return [task for task, flag in zip(tasks, flags, strict=True) if flag]
 
     def _fitting(self, env: int, tasks: Sequence[Task], counts: Counter[str]) -> list[Task]:
-        """Those whose first state the critic values within the window."""
+        """Those whose first state the critic (its lowest head, or any) values within the window."""
         played = [Played(env, task) for task in tasks]
         collector, starts = self.collector(0, played)
         try:
@@ -212,11 +222,14 @@ class Curriculum:
         if learner.critic is None or not pairs:
             return [task for task, _ in pairs]
         encoder = learner.engine.encoder
-        values = values_at_starts(learner, [encoder.encode(conversation) for _, conversation in pairs]).tolist()
-        counts["too_hard"] += sum(value < self.args.value_low for value in values)
-        counts["too_easy"] += sum(value > self.args.value_high for value in values)
-        low, high = self.args.value_low, self.args.value_high
-        return [task for (task, _), value in zip(pairs, values, strict=True) if low <= value <= high]
+        values = values_at_starts(learner, [encoder.encode(conversation) for _, conversation in pairs]).double()
+        if self.args.window_heads == "lowest":
+            values = values.amin(1, keepdim=True)
+        fits = ((values >= self.args.value_low) & (values <= self.args.value_high)).any(1)
+        hard = ~fits & (values < self.args.value_low).any(1)
+        counts["too_hard"] += int(hard.sum())
+        counts["too_easy"] += int((~fits & ~hard).sum())
+        return [task for (task, _), fit in zip(pairs, fits.tolist(), strict=True) if fit]
 
     # ------------------------------------------------------------------ playing them
 

@@ -24,6 +24,7 @@ from agentrl.trainers.run.monitor import Monitor
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 METRICS, CONFIG, CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints"
+DEMONSTRATIONS = "demonstrations.jsonl"  # what an imitation learned from, where it keeps them
 READ_FROM_A_MODEL = (".json", ".safetensors", ".jinja", ".txt", ".model")  # weights, configuration, tokenizer
 # Everything else decides what is learned.
 FREE_TO_CHANGE = {
@@ -88,9 +89,22 @@ def input_hashes(arguments: RunArguments, model: Path) -> dict[str, Any]:
 def data_files(arguments: RunArguments) -> dict[str, str]:
     """The trajectory files that a run learns from, by the names under which it keeps their hashes."""
     data: str | tuple[str, ...] = getattr(arguments, "data", "")
+    if getattr(arguments, "replay_demonstrations", False):
+        return {"demonstrations": str(start_demonstrations(arguments))}
     if isinstance(data, str):
         return {"data": data} if data else {}
     return {f"data/{number}": path for number, path in enumerate(data)}
+
+
+def start_demonstrations(arguments: RunArguments) -> Path:
+    """The file of what the run's model, a checkpoint of an imitation, has learned from."""
+    path = Path(arguments.model).expanduser().resolve().parent.parent.parent / DEMONSTRATIONS
+    if not path.is_file():
+        raise ConfigError(
+            "replay_demonstrations: model must be a checkpoint of agentrl train sft --save-demonstrations; there is no "
+            f"{path}"
+        )
+    return path
 
 
 def check_inputs(config: dict[str, Any], arguments: RunArguments, model: Path) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError
@@ -33,7 +34,7 @@ from agentrl.trainers.run.metrics import episode_metrics, why_unknown
 from agentrl.trainers.run.replay import LABEL, Label, Played, Record, ReplayBuffer, labelled, record_of
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.learner import TrainingFault
-from agentrl.trainers.update.off_policy import Experience
+from agentrl.trainers.update.off_policy import Experience, train_critic
 
 FIRST = "first_tasks"  # in the run's memory: what the first phase played, for phases that play it again
 
@@ -66,11 +67,12 @@ def _share(part: int, whole: int) -> float | None:
 class Phases:
     """Tasks, episodes, labels and memory of a run's phases."""
 
-    def __init__(self, args: PhaseArguments, run: Run, *, keep_failures: bool = False, capacity: int = 0) -> None:
+    def __init__(self, args: PhaseArguments, run: Run, **buffer: Any) -> None:
+        """`buffer` are options of the `ReplayBuffer`: what it keeps for this algorithm."""
         self.args, self.run = args, run
         self.curriculum = Curriculum(args, run)
         state = run.memory.setdefault("replay", {})
-        self.buffer = ReplayBuffer(run.folder, state, run.processes, keep_failures=keep_failures, capacity=capacity)
+        self.buffer = ReplayBuffer(run.folder, state, run.processes, keep_all=args.critic_on_all, **buffer)
         self.metrics: dict[str, Any] = {}  # of the phase, beside what is learned
         self._waiting: list[tuple[Trajectory, Played]] = []
         self._judge: Any = None
@@ -124,13 +126,20 @@ class Phases:
     # ------------------------------------------------------------------ before the first phase
 
     def _play_training_tasks(self) -> None:
-        """Phase 0: successes for the replay buffer, and failures for the curriculum to begin with."""
+        """Phase 0: successes for the replay buffer, and failures for the curriculum to begin with.
+
+        Where the critic learns from all episodes, it learns from these before it is asked about the first new tasks.
+        """
         played = self.curriculum.training_tasks(0, self.args.start_tasks or self.args.tasks_per_phase)
         collection = self._episodes(0, played)
         labels = self._labels(0, collection, played)
         self.buffer.add(0, labels.records)
         metrics = {name: value for name, value in episode_metrics(collection).items() if name != "generated"}
-        self.run.log("start", {**metrics, "labels": labels.metrics()})
+        metrics["labels"] = labels.metrics()
+        if self.args.critic_on_all and self.run.learner.critic is not None:
+            with self.run.time("update"):
+                metrics["loss"] = train_critic(self.args, self.run, self.run.learner, experience(labels.records))
+        self.run.log("start", metrics)
         self.run.report(
             f"before the first phase: {len(self.buffer.records)} trajectories may be replayed, "
             f"{len(self.buffer.failures)} tasks failed"
@@ -147,7 +156,9 @@ class Phases:
         if self.number == 1 and args.first_tasks == "training":
             found, counts = self.curriculum.training_tasks(1, count), {}
         else:
-            found, counts = self.curriculum.new_tasks(self.number, count, self.buffer.failures)
+            failures = self.buffer.failures
+            known = failures if args.repeat_tasks else self.buffer.played
+            found, counts = self.curriculum.new_tasks(self.number, count, failures, known)
         if not args.curriculum:
             tasks = [None if one.task is None else one.task.to_json() for one in found]
             memory[FIRST] = [{"env": one.env, "task": task} for one, task in zip(found, tasks, strict=True)]
@@ -201,8 +212,15 @@ def offline_records(args: OfflineArguments, run: Run) -> list[Record]:
         if len(phases.buffer.state["files"]) < 2:  # neither the training tasks nor the first phase, or not the latter
             phases.remember(phases.play())
         return phases.buffer.records
+    found = read_records(args.data, run)
+    run.report(f"learning from {len(found)} trajectories of {args.data}")
+    return found
+
+
+def read_records(path: str | Path, run: Run) -> list[Record]:
+    """The labelled trajectories of a file; those without a label have the environment's word for one."""
     found = []
-    for trajectory in with_pictures(args.data):
+    for trajectory in with_pictures(path):
         if trajectory.fault is None and trajectory.steps:
             if LABEL in trajectory.steps[-1].info:
                 found.append(record_of(trajectory))
@@ -211,10 +229,9 @@ def offline_records(args: OfflineArguments, run: Run) -> list[Record]:
                 found.append(Record(trajectory, label))
     own = Demonstrator(run.learner.engine).tokenizer_hash
     if any(record.trajectory.tokenizer != own for record in found):
-        raise ConfigError(f"{args.data} was written with another tokenizer than the model's")
+        raise ConfigError(f"{path} was written with another tokenizer than the model's")
     if not found:
-        raise ConfigError(f"{args.data} holds no trajectories to learn from")
-    run.report(f"learning from {len(found)} trajectories of {args.data}")
+        raise ConfigError(f"{path} holds no trajectories to learn from")
     return found
 
 

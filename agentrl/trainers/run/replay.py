@@ -11,6 +11,7 @@ when it resumes, and written again.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import torch
 
 from agentrl.core.errors import ConfigError
@@ -93,17 +95,15 @@ def record_of(trajectory: Trajectory) -> Record:
 
 
 @dataclass
-class FailureSet:
-    """Tasks that failed, each once, in the order in which they first failed: seeds for new ones."""
+class TaskSet:
+    """Tasks, each once, in the order in which they first came."""
 
     tasks: dict[int, dict[Task, None]] = field(default_factory=dict)  # by environment
 
-    def add(self, record: Record) -> None:
-        """Remember the task of an episode that failed, where it has one."""
-        played = record.played
-        if record.success or played.task is None:
-            return
-        self.tasks.setdefault(played.env, {}).setdefault(played.task)
+    def add(self, played: Played) -> None:
+        """Remember a task, where there is one."""
+        if played.task is not None:
+            self.tasks.setdefault(played.env, {}).setdefault(played.task)
 
     def of(self, env: int) -> list[Task]:
         """Those of one environment."""
@@ -119,8 +119,10 @@ class FailureSet:
 class ReplayBuffer:
     """The labelled past of a run, in memory and in its folder.
 
-    `records` are what may be replayed: successes, and failures too with `keep_failures`, the newest `capacity` actions
-    (0: all). `state` is the part of the run's memory that the files are listed in; see `restore`.
+    `records` are what may be replayed: `demonstrations`, successes (with `one_per_task` the newest one at each task),
+    and failures too with `keep_failures`; of all these the newest `capacity` actions (0: all). `failures` are the tasks
+    that failed, seeds for new ones; `played` are all tasks; `episodes` with `keep_all` all that was labelled. `state`
+    is the part of the run's memory that the files are listed in; everything else follows from them.
     """
 
     def __init__(
@@ -131,11 +133,16 @@ class ReplayBuffer:
         *,
         keep_failures: bool = False,
         capacity: int = 0,
+        one_per_task: bool = False,
+        keep_all: bool = False,
+        demonstrations: Sequence[Record] = (),
     ) -> None:
         self.folder, self.state, self.processes = run_folder / FOLDER, state, processes
         self.keep_failures, self.capacity = keep_failures, capacity
-        self.records: list[Record] = []
-        self.failures = FailureSet()
+        self.one_per_task, self.keep_all = one_per_task, keep_all
+        self.records = [record for record in demonstrations if record.success or keep_failures]
+        self.episodes: list[Record] = []
+        self.failures, self.played = TaskSet(), TaskSet()
         self.waiting: list[tuple[Trajectory, Played]] = []
         state.setdefault("files", [])
         state.setdefault("waiting", None)
@@ -149,6 +156,8 @@ class ReplayBuffer:
             unknown = [labelled(one, _no_label(phase, played)).trajectory for one, played in waiting]
             self.state["waiting"] = self._write(f"waiting_{phase:06d}.jsonl", unknown)
         self._remember(records)
+        for _, played in waiting:
+            self.played.add(played)
 
     @property
     def actions(self) -> int:
@@ -157,8 +166,13 @@ class ReplayBuffer:
 
     def _remember(self, records: Sequence[Record]) -> None:
         for record in records:
-            self.failures.add(record)
+            self.played.add(record.played)
+            if not record.success:
+                self.failures.add(record.played)
+        self.episodes += records if self.keep_all else ()
         self.records += [record for record in records if record.success or self.keep_failures]
+        if self.one_per_task:
+            self.records = newest_successes(self.records)
         surplus = self.actions - self.capacity if self.capacity else 0
         while surplus > 0 and len(self.records) > 1:
             surplus -= self.records.pop(0).actions
@@ -190,6 +204,8 @@ class ReplayBuffer:
         if waiting:
             found = [record_of(trajectory) for trajectory in with_pictures(self.folder / waiting["name"])]
             self.waiting = [(record.trajectory, record.played) for record in found]
+            for _, played in self.waiting:
+                self.played.add(played)
 
     def _check(self, listed: Sequence[dict[str, Any]]) -> None:
         newest = max((_phase(entry["name"]) for entry in listed), default=-1)
@@ -214,6 +230,20 @@ def _no_label(phase: int, played: Played) -> Label:
 
 
 # ---------------------------------------------------------------------- what is replayed
+
+
+def newest_successes(records: Sequence[Record]) -> list[Record]:
+    """Without earlier successes at a task that was solved again; episodes without a task and failures all stay."""
+    named = {place: one.played for place, one in enumerate(records) if one.success and one.label.task is not None}
+    newest = {played: place for place, played in named.items()}
+    return [one for place, one in enumerate(records) if place not in named or newest[named[place]] == place]
+
+
+def quantile_window(perplexities: Sequence[Sequence[float]], low: float, high: float) -> tuple[float, float]:
+    """Two quantiles of the perplexities of all actions; replies without a token, whose is infinite, do not count."""
+    found = [value for each in perplexities for value in each if math.isfinite(value)]
+    low, high = np.quantile(found, [low, high]).tolist() if found else (1.0, 1.0)
+    return low, high
 
 
 def in_window(perplexities: Sequence[Sequence[float]], low: float, high: float) -> list[list[bool]]:

@@ -291,7 +291,8 @@ class Learner:
 
     @torch.no_grad()
     def last_values(self, prompts: Sequence[Prompt]) -> Tensor:
-        """Of the states after some prompts: what an episode that was cut could still have earned."""
+        """What each head says of the states after some prompts, `[prompts, heads]`: what an episode that was cut could
+        still have earned."""
         critic = self.critic
         assert critic is not None
         model = self._copy_of(critic.model or self.policy)
@@ -300,10 +301,11 @@ class Learner:
             chosen = [prompts[index] for index in some]
             read = lambda: self.reader.last_hidden(model, chosen)  # noqa: E731
             states = None if critic.model else self._within(self.policy, read)
-            return (self._within(critic, lambda: critic(read() if states is None else states))[:, None],)
+            return (self._within(critic, lambda: critic.every_head(read() if states is None else states)),)
 
-        found = self._compute([len(prompt.ids) for prompt in prompts], [1] * len(prompts), last)
-        return torch.cat([value for (value,) in found]) if found else torch.zeros(0)
+        heads = critic.head.out_features
+        found = self._compute([len(prompt.ids) for prompt in prompts], [heads] * len(prompts), last)
+        return torch.stack([value for (value,) in found]) if found else torch.zeros(0, heads)
 
     def prompt(self, trajectory: Trajectory, ids: list[int], images: Sequence[str]) -> Prompt:
         """Recorded token ids as a prompt, with some of the trajectory's pictures."""

@@ -35,6 +35,7 @@ from agentrl.trainers.update.outcomes import (
     outcome_advantages,
     outcome_loss,
     perplexity,
+    regression_weights,
     released_advantages,
 )
 
@@ -175,6 +176,8 @@ def train_critic(args: OffPolicyArguments, run: Run, learner: Learner, experienc
     kept, outcomes = table.to_states(table.kept), table.to_states(table.outcomes[:, None].expand_as(table.mask))
     if not _anything(run, "critic", table.kept):
         return {"critic_actions": 0.0}
+    if args.fresh_optimiser:
+        learner.optimiser.state.clear()
     found = []
     for part in _mini_batches(args, run, learner, "critic", args.critic_epochs, [int(one.sum()) for one in kept]):
         rows = [table.states[index] for index in part]
@@ -210,10 +213,11 @@ def values(learner: Learner, table: ActionTable) -> Tensor:
 
 
 def values_at_starts(learner: Learner, prompts: Sequence[Prompt]) -> Tensor:
-    """V of the states after some prompts, `[prompts]`: the predicted success of tasks that nobody has begun yet."""
+    """What each of the critic's heads says of the states after some prompts, `[prompts, heads]`: the predicted success
+    of tasks that nobody has begun yet."""
     if learner.critic is None:
         raise ConfigError("values need a critic; this run has none")
-    return learner.last_values(prompts).flatten().sigmoid()
+    return learner.last_values(prompts).sigmoid()
 
 
 # ---------------------------------------------------------------------- the actor
@@ -251,13 +255,17 @@ def train_actor(args: OffPolicyArguments, run: Run, learner: Learner, experience
         [by_row[place] for place in places],
         [torch.tensor(row.turn_ends) for row in rows],
     ]
+    if args.fresh_optimiser:
+        learner.optimiser.state.clear()
     found, sizes = [], [counts[place] for place in places]
     for part in _mini_batches(args, run, learner, "actor", args.actor_epochs, sizes):
         minibatch = ActorPart(*(padded([tensor[index] for index in part]) for tensor in tensors))
         found.append(actor_step(args, learner, [rows[index] for index in part], minibatch))
     learned = _means(found)
     if args.loss == "webrl":
-        unmoved = metrics["policy_at_reference"] = float(advantages[chosen].square().mean())
+        aims = advantages[chosen]
+        unmoved = float((regression_weights(aims, loss_options(args)) * aims.square()).mean())
+        metrics["policy_at_reference"] = unmoved
         # Steps of Adam are as large for small advantages as for large ones: they can go far past the goal.
         if learned["policy"] > OVERSHOT * unmoved:
             run.report(
@@ -276,8 +284,8 @@ def action_advantages(
     if learner.critic is None:
         raise ConfigError(f"loss={args.loss} needs a critic; this run has none")
     given = (table.outcomes, values(learner, table), table.mask)
-    if args.loss == "released":
-        found = released_advantages(*given, gamma=args.gamma)
+    if args.loss in ("released", "good_actions"):
+        found = released_advantages(*given, gamma=args.gamma, every_step=args.loss == "released")
     elif args.advantage == "digirl":
         found = digirl_advantages(*given, lam=args.lam)
     else:
@@ -293,7 +301,7 @@ def actor_step(
     ends = minibatch.turn_ends & minibatch.mask
     good = minibatch.mask & (minibatch.advantages >= 0)
     counts, tokens = Counts(float(ends.sum()), float(good.sum())), float(minibatch.mask.sum())
-    options, loss = LossOptions(args.beta, args.max_weight), ACTOR_LOSSES[args.loss]
+    options, loss = loss_options(args), ACTOR_LOSSES[args.loss]
 
     def loss_of(indices: list[int]) -> tuple[Tensor, dict[str, Tensor]]:
         chosen = [rows[index] for index in indices]
@@ -309,6 +317,11 @@ def actor_step(
 
     metrics = learner.step(rows, loss_of)
     return {"policy": metrics.pop("loss"), **metrics}
+
+
+def loss_options(args: OffPolicyArguments) -> LossOptions:
+    """The numbers that the actor's losses read."""
+    return LossOptions(args.beta, args.max_weight, args.negative_weight, args.per_token)
 
 
 def whole_actions(logprobs: Tensor, part: ActorPart) -> Actions:

@@ -24,7 +24,7 @@ from agentrl.trainers.update.batch import masked_sum
 from agentrl.trainers.update.losses import LOG_RATIO_LIMIT, Loss
 
 MARGIN = 0.05  # released form: what an action must gain for each step it takes
-GOOD, BAD = 1.0, -0.6  # what an advantage is rounded to there
+GOOD = 1.0  # what an advantage of 0 or more is rounded to there; others become -0.6, and do not train
 SURE = 0.8  # ... and the mean probability of a token from which the reference counts as sure
 
 
@@ -69,20 +69,27 @@ def digirl_advantages(outcomes: Tensor, values: Tensor, mask: Tensor, *, lam: fl
 
 
 @torch.no_grad()
-def released_advantages(outcomes: Tensor, values: Tensor, mask: Tensor, *, gamma: float = 0.9) -> Tensor:
-    """The advantage of WebRL's published code, before it is rounded to good or bad: `r_t + V_{t+1} - V_t - 0.05`, plus
-    the discounted outcome, clipped to [-1, 1]; 0 outside the mask.
+def released_advantages(
+    outcomes: Tensor, values: Tensor, mask: Tensor, *, gamma: float = 0.9, every_step: bool = True
+) -> Tensor:
+    """The advantage of WebRL's published code, before it is rounded to good or bad; 0 outside the mask.
 
-    Every action of a success gets the outcome on top of the change in value: nearly all are good, and nearly all of a
-    failure are bad.
+    `r_t + V_{t+1} - V_t - 0.05` plus the return, clipped to [-1, 1]. The published data pay the outcome on every step,
+    so the return is `outcome * (1 + gamma + ... + gamma^(T-t))`, and every action of a success is good. Without
+    `every_step` the last action alone is paid, and the return is the discounted outcome: an action of a success is bad
+    where the value falls by more than that return.
     """
-    values = torch.where(mask, values, 0.0)
-    found = released_advantage(_paid(outcomes, mask), _next(values), values, final_returns(outcomes, mask, gamma=gamma))
-    return torch.where(mask, found, 0.0)
+    values, paid = torch.where(mask, values, 0.0), _paid(outcomes, mask)
+    returns = final_returns(outcomes, mask, gamma=gamma)
+    if every_step:
+        paid = torch.where(mask, outcomes[:, None], 0.0)
+        sums = (gamma ** torch.arange(mask.shape[1], device=mask.device)).cumsum(0)
+        returns = paid * sums[_actions_left(mask)]
+    return torch.where(mask, released_advantage(paid, _next(values), values, returns), 0.0)
 
 
 def released_advantage(rewards: Tensor, next_values: Tensor, values: Tensor, returns: Tensor) -> Tensor:
-    """The same from its parts."""
+    """The same from its parts, of any shape."""
     return (rewards + next_values - values - MARGIN + returns).clamp(-1.0, 1.0)
 
 
@@ -167,7 +174,7 @@ class Counts(NamedTuple):
     """Of the whole mini-batch."""
 
     actions: float
-    positive_tokens: float  # of actions with a good advantage; only the released form asks
+    positive_tokens: float  # of actions with a good advantage; only their imitation asks
 
 
 class LossOptions(NamedTuple):
@@ -175,6 +182,8 @@ class LossOptions(NamedTuple):
 
     beta: float = 1.0
     max_weight: float = 20.0
+    negative_weight: float = 1.0
+    per_token: bool = False
 
 
 ActorLoss = Callable[[Actions, Counts, LossOptions], Loss]
@@ -184,29 +193,51 @@ def webrl_loss(actions: Actions, counts: Counts, options: LossOptions) -> Loss:
     """The mean of `(beta * log(pi/pi_ref) - A)^2` (WebRL paper, equations 5 and 12).
 
     Its minimum is `pi = pi_ref * exp(A/beta)`: a larger beta stays closer to the reference. The gradient at the
-    reference, `-2*beta*A * grad log pi`, is also larger by beta.
+    reference, `-2*beta*A * grad log pi`, is also larger by beta. With `per_token` the log-ratio is the mean over the
+    action's tokens; actions with `A < 0` count `negative_weight` times.
     """
-    missed = options.beta * actions.log_ratio - actions.advantages
-    return Loss(masked_sum(missed.square(), actions.mask) / counts.actions, {})
+    ratio = actions.log_ratio / actions.tokens.clamp(min=1) if options.per_token else actions.log_ratio
+    missed = (options.beta * ratio - actions.advantages).square()
+    return Loss(masked_sum(regression_weights(actions.advantages, options) * missed, actions.mask) / counts.actions, {})
+
+
+def regression_weights(advantages: Tensor, options: LossOptions) -> Tensor:
+    """How much each action counts in the regression."""
+    return torch.where(advantages < 0, options.negative_weight, 1.0)
 
 
 def released_loss(actions: Actions, counts: Counts, options: LossOptions) -> Loss:
     """The loss of WebRL's published code, which differs from the paper; `beta` of the options is not read.
 
     Advantages (see `released_advantages`) become +1 where they are 0 or more, and -0.6 below; only the good ones train.
-    `x = log(pi/pi_ref)` of an action is divided by the tokens of all good actions of the mini-batch. `b` is 5 where the
-    reference is sure already (0.8 or more per token, geometric mean) and 1 elsewhere, and at most `|A/x|`, so that
-    `|b*x|` never exceeds A. The loss is the mean, over good and bad actions, of `SmoothL1(b*x, A) / b`.
+    `x` is the mean of `log(pi/pi_ref)` over the tokens of the action. `b` is 5 where the reference is sure already (0.8
+    or more per token, geometric mean) and 1 elsewhere, and at most `|A/x|`, so that `|b*x|` never exceeds A: an action
+    whose tokens have become likelier by `1/b` is left alone. The loss is the mean, over good and bad actions, of
+    `SmoothL1(b*x, A) / b`. (The published configuration has one action a mini-batch; this is the mean over several.)
     """
-    good = actions.mask & (actions.advantages >= 0)
-    x = torch.where(good, actions.log_ratio, 0.0) / max(counts.positive_tokens, 1.0)
+    good = _good(actions)
+    x = torch.where(good, actions.log_ratio, 0.0) / torch.where(good, actions.tokens, 1.0)
     sure = torch.exp(actions.reference / actions.tokens.clamp(min=1)) >= SURE
     wanted = torch.where(sure, 5.0, 1.0)
     beta = torch.minimum(wanted, (GOOD / x.detach()).abs())  # infinite where x is 0
     losses = functional.smooth_l1_loss(beta * x, torch.full_like(x, GOOD), reduction="none") / beta
-    with torch.no_grad():
-        share = masked_sum(torch.ones_like(x), good) / counts.actions
-    return Loss(masked_sum(losses, good) / counts.actions, {"good_actions": share})
+    metrics = {"good_actions": _share(good, counts), "capped_actions": _share(good & (beta < wanted), counts)}
+    return Loss(masked_sum(losses, good) / counts.actions, metrics)
+
+
+def good_actions_loss(actions: Actions, counts: Counts, options: LossOptions) -> Loss:
+    """Imitation of good actions: the mean of `-log pi` over the tokens of actions whose advantage is 0 or more."""
+    good = _good(actions)
+    loss = -masked_sum(actions.logprobs, good) / max(counts.positive_tokens, 1.0)
+    return Loss(loss, {"good_actions": _share(good, counts)})
+
+
+def _good(actions: Actions) -> Tensor:
+    return actions.mask & (actions.advantages >= 0)
+
+
+def _share(chosen: Tensor, counts: Counts) -> Tensor:
+    return chosen.sum() / counts.actions
 
 
 def kl_target_loss(actions: Actions, counts: Counts, options: LossOptions) -> Loss:
@@ -243,6 +274,7 @@ def _weighted(actions: Actions, counts: Counts, largest: float, beta: float) -> 
 ACTOR_LOSSES: dict[str, ActorLoss] = {
     "webrl": webrl_loss,
     "released": released_loss,
+    "good_actions": good_actions_loss,
     "kl_target": kl_target_loss,
     "reinforce": reinforce_loss,
     "awr": awr_loss,

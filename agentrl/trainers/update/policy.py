@@ -83,7 +83,7 @@ def bootstrap_values(args: CriticArguments, learner: Learner, batch: Batch) -> T
         images = [name for step in steps for name in step.images] + trajectory.final_images
         prompts.append(learner.prompt(trajectory, trajectory.final_prompt_ids or [], images))
     if cut:
-        values[cut] = learner.last_values(prompts)
+        values[cut] = learner.last_values(prompts).amin(-1)
     return values
 
 

@@ -18,9 +18,8 @@ from agentrl.trainers.algorithms.webrl import WebRL
 from agentrl.trainers.parallel.ranks import ProcessGroup
 from agentrl.trainers.run import curriculum
 from agentrl.trainers.run.curriculum import Curriculum
-from agentrl.trainers.run.replay import FailureSet, Label, Played, labelled
+from agentrl.trainers.run.replay import Played, TaskSet
 from tests.trainers.arms import ARMS
-from tests.trainers.episodes import conversation
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 
@@ -46,7 +45,7 @@ class Scripted:
 def made(monkeypatch) -> Callable[..., tuple[Curriculum, list[str]]]:
     """A curriculum with a generator of the test, and what it reports; `value_of` is the critic's word on a prompt."""
 
-    def make(generator: Any = None, value_of: Callable[[str], float] | None = None, env: str = LAKE, **options: Any):
+    def make(generator: Any = None, value_of: Callable[[str], Any] | None = None, env: str = LAKE, **options: Any):
         said: list[str] = []
         learner = SimpleNamespace(
             critic=None if value_of is None else object(), engine=SimpleNamespace(encoder=SimpleNamespace(encode=str))
@@ -54,7 +53,9 @@ def made(monkeypatch) -> Callable[..., tuple[Curriculum, list[str]]]:
         if value_of is not None:
             judge = value_of
             monkeypatch.setattr(
-                curriculum, "values_at_starts", lambda _, prompts: torch.tensor([judge(one) for one in prompts])
+                curriculum,
+                "values_at_starts",
+                lambda _, prompts: torch.tensor([judge(one) for one in prompts]).view(len(prompts), -1),
             )
         run: Any = SimpleNamespace(
             report=said.append,
@@ -74,10 +75,10 @@ def made(monkeypatch) -> Callable[..., tuple[Curriculum, list[str]]]:
     return make
 
 
-def failed(*tasks: Task) -> FailureSet:
-    found = FailureSet()
+def tasks_of(*tasks: Task) -> TaskSet:
+    found = TaskSet()
     for task in tasks:
-        found.add(labelled(conversation([[4]]), Label(0.0, "truth", 0, 0, task.to_json())))
+        found.add(Played(0, task))
     return found
 
 
@@ -85,7 +86,7 @@ def test_duplicates_garbage_and_impossible_tasks_are_dropped_with_counts(made) -
     names = [str(one) for one in made()[0].sources[0].tasks[:6]]
     a, b, c, seed = (Task(name) for name in names[:4])
     garbage: Any = [a, a, "no task", None, b, Task("no such level"), c, seed]
-    found, counts = made(Scripted(garbage, impossible=[names[1]]))[0].new_tasks(1, 2, failed(seed))
+    found, counts = made(Scripted(garbage, impossible=[names[1]]))[0].new_tasks(1, 2, tasks_of(seed), tasks_of(seed))
     assert found == [Played(0, a), Played(0, c)]
     assert counts == {
         "proposed": 6,
@@ -103,9 +104,28 @@ def test_the_critics_window_keeps_what_is_neither_hopeless_nor_easy(made) -> Non
     values = [0.01, 0.0499, 0.05, 0.4, 0.75, 0.76, 1.0]
     asked = iter(values)
     tasks = [Task(str(name)) for name in made()[0].sources[0].tasks[: len(values)]]
-    found, counts = made(Scripted(tasks), lambda prompt: next(asked))[0].new_tasks(1, 3, failed())
+    found, counts = made(Scripted(tasks), lambda prompt: next(asked))[0].new_tasks(1, 3, tasks_of(), tasks_of())
     assert [one.task for one in found] == tasks[2:5]
     assert (counts["too_hard"], counts["too_easy"], counts["kept"]) == (2, 2, 3)
+
+
+@pytest.mark.parametrize(("heads", "passed", "hard", "easy"), [("lowest", [0, 3], 2, 1), ("any", [0, 1, 3], 1, 1)])
+def test_a_task_passes_by_the_lowest_head_or_by_any(made, heads: str, passed: list[int], hard: int, easy: int) -> None:
+    values = [(0.5, 0.9), (0.01, 0.4), (0.01, 0.9), (0.3, 0.4), (0.8, 0.9)]
+    asked = iter(values)
+    tasks = [Task(str(name)) for name in made()[0].sources[0].tasks[: len(values)]]
+    chosen, _ = made(Scripted(tasks), lambda prompt: next(asked), window_heads=heads, critic_heads=2)
+    found, counts = chosen.new_tasks(1, len(passed), tasks_of(), tasks_of())
+    assert [one.task for one in found] == [tasks[place] for place in passed]
+    assert (counts["too_hard"], counts["too_easy"], counts["kept"]) == (hard, easy, len(passed))
+
+
+def test_a_task_that_is_known_is_no_new_one_and_is_no_seed_either(made) -> None:
+    seed, solved, fresh = (Task(str(name)) for name in made()[0].sources[0].tasks[:3])
+    for known, wanted in (([seed], solved), ([seed, solved], fresh)):
+        generator = Scripted([solved, seed, fresh])
+        found, counts = made(generator)[0].new_tasks(1, 1, tasks_of(seed), tasks_of(*known))
+        assert found == [Played(0, wanted)] and counts["duplicates"] == len(known) and generator.asked == [[seed]]
 
 
 def test_a_generator_with_nothing_new_ends_the_search_and_failed_tasks_fill_in(made) -> None:
@@ -114,7 +134,7 @@ def test_a_generator_with_nothing_new_ends_the_search_and_failed_tasks_fill_in(m
     for rounds in ([[one]] * 50, [[one], []], [[one], EngineFault("the endpoint is away")]):
         generator = Scripted(*rounds)
         chosen, said = made(generator, proposal_rounds=4)
-        found, counts = chosen.new_tasks(1, 5, failed(*seeds))
+        found, counts = chosen.new_tasks(1, 5, tasks_of(*seeds), tasks_of(*seeds))
         assert len(generator.asked) <= 4 and counts["kept"] == 1 and counts["filled"] == 4
         assert found[0].task == one and {item.task.id for item in found[1:3]} == set(names[1:])
         assert all(item.task is not None for item in found) and "1 new tasks of 5, out of" in said[-1]
@@ -124,7 +144,7 @@ def test_a_generator_with_nothing_new_ends_the_search_and_failed_tasks_fill_in(m
 def test_a_phase_without_any_new_task_is_a_warning_that_says_why(made) -> None:
     names = [str(one) for one in made()[0].sources[0].tasks[:2]]
     chosen, said = made(Scripted([Task(name) for name in names], impossible=names))
-    found, counts = chosen.new_tasks(2, 3, failed(Task(names[0])))
+    found, counts = chosen.new_tasks(2, 3, *[tasks_of(Task(names[0]))] * 2)
     assert len(found) == 3 and counts["kept"] == 0
     assert "phase 2 has no new task, out of 2 proposals (1 duplicates, 1 infeasible)" in said[-2]
     assert said[-1] == "warning no_new_tasks"
@@ -153,6 +173,6 @@ def test_training_tasks_repeat_only_after_all_have_come_and_follow_from_the_seed
 def test_an_environment_without_a_list_of_tasks_plays_seeds(made) -> None:
     chosen, said = made(env=ARMS)
     assert "no list of tasks" in said[0]
-    found, counts = chosen.new_tasks(1, 3, failed())
+    found, counts = chosen.new_tasks(1, 3, tasks_of(), tasks_of())
     assert found == [Played()] * 3 and counts["filled"] == 3
     assert not any("no_new_tasks" in line for line in said)  # there is no generator to blame

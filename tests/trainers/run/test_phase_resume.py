@@ -12,6 +12,7 @@ from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers.algorithms import awr, digirl, filtered_bc, webrl
 from tests.longer import only
 from tests.trainers import toys
+from tests.trainers.run.kill_driver import phase_arguments
 from tests.trainers.run.test_resume import started
 from tests.trainers.runs import assert_same_run, lines, timeless
 
@@ -39,6 +40,32 @@ def test_a_run_of_phases_in_two_pieces_is_the_run_in_one(undecided, tmp_path, al
     assert [line["kind"] for line in lines(whole)] == ["start", *["train"] * 3]
     other = train(make(undecided, tmp_path / "other", iterations=3, seed=5, **options))
     assert timeless(whole) != timeless(other)
+
+
+def test_a_run_with_all_options_in_two_pieces_is_the_run_in_one(nano, tmp_path) -> None:
+    """What they remember is restored: all episodes, tasks that were played, labels that wait."""
+    options: dict[str, Any] = {
+        "critic_on_all": True,
+        "critic_heads": 2,
+        "fresh_optimiser": True,
+        "negative_weight": 0.3,
+        "one_success_per_task": True,
+        "per_token": True,
+        "repeat_tasks": False,
+        "replay_window": "quantiles",
+        "window_heads": "any",
+        "eval_every": 0,
+    }
+    whole = webrl.train(phase_arguments(tmp_path / "whole", str(nano), **options))
+    pieces = tmp_path / "pieces"
+    for iterations in (1, 3):
+        webrl.train(phase_arguments(pieces, str(nano), iterations=iterations, **options))
+    assert_same_run(whole, pieces, 3)
+    assert_same_memory(whole, pieces)
+    found = lines(whole, "train")
+    assert any(line["phase"]["labels"]["waiting"] for line in found)
+    assert any(line["phase"]["replay"].get("actions") for line in found)
+    assert found[2]["loss"]["critic_actions"] > found[1]["loss"]["critic_actions"] > found[0]["loss"]["critic_actions"]
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.long)])

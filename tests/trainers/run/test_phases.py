@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.trainers.algorithms import awr, filtered_bc, webrl
+from agentrl.trainers.algorithms import awr, digirl, filtered_bc, sft, webrl
 from agentrl.trainers.algorithms.digirl import DigiRL
 from agentrl.trainers.algorithms.webrl import WebRL
 from agentrl.trainers.run import phases
@@ -81,6 +82,51 @@ def test_what_a_phase_lacks_is_said_and_the_run_goes_on(nano, tmp_path) -> None:
     assert lines(folder, "train")[0]["phase"]["tasks"] == {"played": 4}
 
 
+@pytest.mark.parametrize("trainer", [webrl, digirl], ids=["webrl", "digirl"])
+def test_the_critic_may_learn_from_every_episode_of_every_phase(undecided, tmp_path, trainer) -> None:
+    """8 before the first phase, 16 in each: failures, too, whatever is replayed. And before a task is chosen."""
+    make = getattr(toys, trainer.__name__.rpartition(".")[2])
+    options = {"save_every": 1, "save_total_limit": 3, "replay_limit": 0.0}
+    folder = trainer.train(make(undecided, tmp_path / "all", critic_on_all=True, **options))
+    (start,), phases = lines(folder, "start"), lines(folder, "train")
+    assert start["loss"]["critic_actions"] == 8 and 0 < start["labels"]["success"] < 1
+    assert [line["loss"]["critic_actions"] for line in phases] == [8 + 16, 8 + 16 + 16]
+    plain = trainer.train(make(undecided, tmp_path / "plain", **options))
+    assert [line["loss"]["critic_actions"] for line in lines(plain, "train")] == [16, 16]
+    assert "loss" not in lines(plain, "start")[0]
+
+
+def test_what_the_start_imitated_may_be_replayed(nano, tmp_path) -> None:
+    """All but the demonstrations that failed; without them, a policy that never succeeds has nothing to replay."""
+    taught = sft.train(toys.sft(nano, tmp_path / "sft", save_demonstrations=True, demonstrations=8, iterations=1))
+    shown = read_trajectories(taught / "demonstrations.jsonl")
+    good = sum(one.success for one in shown)
+    options: dict[str, Any] = {"perplexity_low": 1.0, "perplexity_high": 1e9, "env_kwargs": {"good": "Never"}}
+    found = {}
+    for wanted in (False, True):
+        args = toys.webrl(taught / "checkpoints/step_1/policy", tmp_path / str(wanted), **options)
+        folder = webrl.train(replace(args, replay_demonstrations=wanted))
+        found[wanted] = [line["phase"]["replay"].get("actions") for line in lines(folder, "train")]
+    assert 0 < good < len(shown) == 8 and found == {False: [None] * 2, True: [good] * 2}
+    with pytest.raises(ConfigError, match="sft --save-demonstrations; there is no"):
+        webrl.train(toys.webrl(nano, tmp_path / "without", replay_demonstrations=True))
+
+
+@pytest.mark.parametrize("repeat", [True, False])
+def test_no_task_comes_back_as_new_unless_it_may(nano, tmp_path, monkeypatch, repeat: bool) -> None:
+    """A training split of six lakes, all of which the judge calls solved: only played ones are left to propose."""
+    monkeypatch.setattr(phases, "outcomes", lambda trajectories, judge: [1.0] * len(trajectories))
+    lakes = LAKE | {"env_kwargs": {"max_turns": 2, "size": 3, "levels": 6}, "orm": "tests.toy_judges:Constant"}
+    made = webrl.train(toys.webrl(nano, tmp_path / "run", repeat_tasks=repeat, iterations=3, **lakes))
+    before: set[str | None] = set(tasks_of(made, 0))
+    came_back = 0
+    for phase, line in enumerate(lines(made, "train"), start=1):
+        new = tasks_of(made, phase)[: line["phase"]["tasks"]["kept"]]
+        came_back += sum(task in before for task in new)
+        before |= set(tasks_of(made, phase))
+    assert bool(came_back) == repeat
+
+
 @pytest.mark.parametrize("trainer", [awr, filtered_bc], ids=["awr", "filtered_bc"])
 def test_offline_trainers_learn_from_the_file_of_a_phase(undecided, tmp_path, trainer) -> None:
     made = webrl.train(toys.webrl(undecided, tmp_path / "webrl", iterations=1))
@@ -110,6 +156,11 @@ def test_offline_trainers_learn_from_the_file_of_a_phase(undecided, tmp_path, tr
         ("first_tasks", "some"),
         ("loss", "bc"),
         ("orm", 3),
+        ("negative_weight", -1.0),
+        ("quantile_low", 0.8),
+        ("quantile_high", 1.5),
+        ("replay_window", "all"),
+        ("window_heads", "highest"),
     ],
 )
 def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:

@@ -13,7 +13,17 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import Task
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.parallel.ranks import ProcessGroup
-from agentrl.trainers.run.replay import Label, Played, Record, ReplayBuffer, drawn, in_window, labelled, replayed
+from agentrl.trainers.run.replay import (
+    Label,
+    Played,
+    Record,
+    ReplayBuffer,
+    drawn,
+    in_window,
+    labelled,
+    quantile_window,
+    replayed,
+)
 from tests.trainers.episodes import conversation
 
 
@@ -51,6 +61,39 @@ def test_failures_may_be_kept_and_the_oldest_leave_a_full_buffer(tmp_path) -> No
     assert names(found) == ["b", "c"] and found.actions == 5
     found.add(2, [record("d", 1.0, actions=9)])
     assert names(found) == ["d"]  # larger than the buffer, and still better than nothing
+
+
+def test_of_the_successes_at_a_task_the_newest_may_stay_alone(tmp_path) -> None:
+    easy, hard = Task("easy"), Task("hard")
+    state: dict[str, Any] = {}
+    found = buffer(tmp_path, state, one_per_task=True)
+    found.add(0, [record("a", 1.0, task=easy), record("b", 1.0, task=hard), record("c", 1.0), record("d", 1.0)])
+    found.add(1, [record("e", 1.0, task=easy), record("f", 0.0, task=hard)])
+    assert names(found) == ["b", "c", "d", "e"]  # without a task nothing can be told apart
+    assert names(buffer(tmp_path, state, one_per_task=True)) == names(found)
+    assert names(buffer(tmp_path, state)) == ["a", "b", "c", "d", "e"]
+
+
+def test_demonstrations_that_succeed_are_in_the_buffer_and_stay_there(tmp_path) -> None:
+    shown, task = [record("shown", 1.0), record("failed", 0.0)], Task("t")
+    state: dict[str, Any] = {}
+    found = buffer(tmp_path, state, one_per_task=True, demonstrations=shown)
+    found.add(0, [record("a", 1.0, task=task)])
+    assert names(found) == ["shown", "a"] and not len(found.failures)
+    assert names(buffer(tmp_path, state, demonstrations=shown)) == ["shown", "a"]
+
+
+def test_played_tasks_and_all_episodes_come_back_from_the_files(tmp_path) -> None:
+    one, two, three = (Task(name) for name in "abc")
+    state: dict[str, Any] = {}
+    first = buffer(tmp_path, state, keep_all=True)
+    first.add(0, [record("won", 1.0, task=one), record("lost", 0.0, task=two)])
+    first.add(1, [record("again", 0.0)], [(conversation([[4]], id="w"), Played(0, three))])
+    again = buffer(tmp_path, state, keep_all=True)
+    for found in (first, again):
+        assert set(found.played.of(0)) == {one, two, three} and found.failures.of(0) == [two]
+        assert [one.trajectory.id for one in found.episodes] == ["won", "lost", "again"]
+    assert not buffer(tmp_path, state).episodes
 
 
 # ---------------------------------------------------------------------- files
@@ -107,6 +150,16 @@ def test_the_window_leaves_out_what_is_known_by_heart_and_what_is_strange() -> N
     """Perplexities of tokens that all have probability 0.99, 0.95, 0.7, 0.5, 0.3, and of a reply without a token."""
     found = in_window([[1 / p for p in (0.99, 0.95, 0.7)], [1 / 0.5, 1 / 0.3, math.inf]], 1 / 0.95, 1 / 0.5)
     assert found == [[False, True, True], [True, False, False]]
+
+
+def test_a_window_of_quantiles_leaves_the_middle_whatever_the_perplexities() -> None:
+    known = [[1.001, 1.002], [1.003, 1.004, math.inf], [1.005]]  # the fixed window would leave nothing
+    assert not any(map(any, in_window(known, 1 / 0.95, 1 / 0.5)))
+    low, high = quantile_window(known, 0.25, 0.75)
+    assert (low, high) == pytest.approx((1.002, 1.004))
+    assert in_window(known, low, high) == [[False, True], [True, True, False], [False]]
+    assert quantile_window(known, 0.0, 1.0) == pytest.approx((1.001, 1.005))
+    assert quantile_window([[math.inf]], 0.25, 0.75) == (1.0, 1.0)
 
 
 def test_at_most_so_many_eligible_actions_are_drawn_by_the_seed() -> None:

@@ -14,12 +14,15 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.run.progress import Progress
+from agentrl.trainers.update.batch import padded
 from agentrl.trainers.update.learner import Learner
 from agentrl.trainers.update.off_policy import (
     ActionTable,
+    ActorPart,
     Experience,
     OffPolicyArguments,
     action_advantages,
+    actor_step,
     make_off_policy_learner,
     parts_of,
     perplexities,
@@ -112,6 +115,66 @@ def test_packed_rows_give_the_actor_the_same_step(args, monkeypatch) -> None:
     assert agree(whole, gradients(replace(args, packing="on", token_budget=40), train_actor, monkeypatch))
 
 
+def actor_gradient(
+    args: OffPolicyArguments, chosen: Sequence[int], monkeypatch: pytest.MonkeyPatch, ahead: Sequence[float]
+) -> torch.Tensor:
+    """Of a step on some of four good actions of one to five tokens, each `ahead` of its reference at every token."""
+    replies = [[30, 2], [31, 32, 33, 34, 2], [35, 2], [36, 37, 38, 2]]
+    learner, rows = make_off_policy_learner(args), ActionTable(Experience.of(map_talks(replies), [1.0] * 4)).rows
+    before = [found - far for found, far in zip(learner.logprobs(rows), ahead, strict=True)]
+    some, ones = [rows[place] for place in chosen], [torch.ones(len(rows[place].targets)) for place in chosen]
+    part = ActorPart(
+        padded([before[place] for place in chosen]),
+        padded(ones),
+        padded([one > 0 for one in ones]),
+        padded([torch.tensor(row.turn_ends) for row in some]),
+    )
+    kept: list[torch.Tensor] = []
+    policy = learner.optimiser.param_groups[0]["params"]
+    note = lambda: kept.extend(torch.zeros(p.shape) if p.grad is None else p.grad.clone() for p in policy)  # noqa: E731
+    monkeypatch.setattr(learner.optimiser, "step", note)
+    actor_step(args, learner, some, part)
+    return torch.cat([one.flatten() for one in kept])
+
+
+def map_talks(replies: Sequence[list[int]]) -> list[Trajectory]:
+    return [conversation([reply], first=[*range(10, 25), reply[0] + 20]) for reply in replies]
+
+
+def test_the_published_form_differs_from_imitation_where_its_cap_acts(args, monkeypatch) -> None:
+    """Two of four actions have moved by more than their share: it leaves them alone, and imitation does not."""
+    ahead = [0.0, 3.0, 2.0, 0.5]
+
+    def towards(loss: Any) -> torch.Tensor:
+        return actor_gradient(replace(args, loss=loss), range(4), monkeypatch, ahead)
+
+    def cosine(loss: Any) -> float:
+        return float(torch.cosine_similarity(towards(loss), towards("bc"), dim=0))
+
+    assert cosine("good_actions") > 0.9999
+    assert cosine("released") < 0.8
+
+
+def test_one_step_of_the_published_form_on_many_actions_is_the_mean_of_steps_on_one(args, monkeypatch) -> None:
+    ahead, given = [0.0, 3.0, -0.4, 0.5], replace(args, loss="released")
+    whole = actor_gradient(given, range(4), monkeypatch, ahead)
+    single = [actor_gradient(given, [place], monkeypatch, ahead) for place in range(4)]
+    assert torch.allclose(whole, torch.stack(single).mean(0), atol=1e-6) and float(whole.abs().max()) > 1e-4
+    assert not single[1].any() and single[0].any()  # the second is beyond its cap
+
+
+def test_a_fresh_optimiser_forgets_what_went_before(args) -> None:
+    """The second step with an old one has momentum of the first; with a new one it is a first step again."""
+    counts = {}
+    for fresh in (False, True):
+        given = replace(args, fresh_optimiser=fresh)
+        learner = make_off_policy_learner(given)
+        for train in (train_critic, train_actor, train_critic, train_actor):
+            train(given, ShortRun(learner), learner, experience())
+        counts[fresh] = {float(one["step"]) for one in learner.optimiser.state.values()}
+    assert counts == {False: {2.0}, True: {1.0}}
+
+
 def test_the_regression_starts_at_the_reference(args) -> None:
     """Log-ratios are 0 in the first step: the loss is the mean squared advantage."""
     learner = make_off_policy_learner(args)
@@ -119,6 +182,12 @@ def test_the_regression_starts_at_the_reference(args) -> None:
     found = train_actor(args, ShortRun(learner), learner, experience())
     assert found["policy"] == pytest.approx(float(credit[table.kept].square().mean()), rel=1e-4)
     assert found["approx_kl"] == pytest.approx(0, abs=1e-6) and found["actions"] == 10
+    assert found["policy_at_reference"] == pytest.approx(found["policy"], rel=1e-4)
+    lighter = replace(args, negative_weight=0.3)
+    again = train_actor(lighter, ShortRun(learner := make_off_policy_learner(lighter)), learner, experience())
+    assert (
+        again["policy_at_reference"] == pytest.approx(again["policy"], rel=1e-4) and again["policy"] < found["policy"]
+    )
 
 
 def test_each_trains_its_own_weights(args) -> None:
@@ -181,14 +250,16 @@ def test_of_two_heads_the_lower_value_counts(args) -> None:
     said = learner.critic_outputs(table.states[:1])
     assert said.shape == (1, 2, 2)
     assert torch.allclose(values(learner, table)[0, :2], said.amin(-1).sigmoid()[0])
+    prompts = [Prompt(list(TALKS[0].steps[0].prompt_ids or ()))]
+    assert torch.allclose(values_at_starts(learner, prompts), said[:, 0].sigmoid(), atol=1e-5)
     train_critic(two, ShortRun(learner), learner, experience())
 
 
 def test_values_at_starts_are_those_before_the_first_action(args) -> None:
     learner, table = make_off_policy_learner(args), ActionTable(experience())
     prompts = [Prompt(list(one.steps[0].prompt_ids or ())) for one in [*TALKS, *STEPS]]
-    assert torch.allclose(values_at_starts(learner, prompts), values(learner, table)[:, 0], atol=1e-5)
-    assert values_at_starts(learner, []).shape == (0,)
+    assert torch.allclose(values_at_starts(learner, prompts)[:, 0], values(learner, table)[:, 0], atol=1e-5)
+    assert values_at_starts(learner, []).shape == (0, 1)
     with pytest.raises(ConfigError, match="need a critic"):
         values_at_starts(make_off_policy_learner(args, critic=False), prompts)
 
@@ -331,6 +402,7 @@ def test_epochs_and_batches_make_the_steps(args) -> None:
         ({"beta": 0.0}, "beta must be above 0"),
         ({"beta": math.nan}, "beta"),
         ({"lam": 1.5}, "lam must lie between"),
+        ({"negative_weight": -0.1}, "negative_weight must not be negative"),
         ({"loss": "ppo"}, "loss must be one of"),
         ({"batch_size": 0}, "batch_size"),
         ({"schedule": "cosine"}, "schedule must be constant"),

@@ -104,7 +104,38 @@ def test_published_form_gives_the_golden_number() -> None:
     given_actions = actions([-10.0, -3.0], [-12.0, -2.0], credit, [20, 10])
     found = om.released_loss(given_actions, om.Counts(2, 20), om.LossOptions())
     assert float(found.loss) == pytest.approx(0.2025, abs=1e-7)
-    assert float(found.metrics["good_actions"]) == 0.5
+    assert float(found.metrics["good_actions"]) == 0.5 and float(found.metrics["capped_actions"]) == 0
+
+
+def test_published_form_looks_at_each_action_by_itself() -> None:
+    """x = 0.1 of 20 tokens beside x = 2 of 1 token, which is capped at b = 1/2 and has nothing to learn any more."""
+    two = actions([-10.0, -1.0], [-12.0, -3.0], [1.0, 1.0], [20, 1])
+    found = om.released_loss(two, om.Counts(2, 21), om.LossOptions())
+    assert float(found.loss) == pytest.approx(0.9**2 / 2 / 2)
+    assert float(found.metrics["capped_actions"]) == 0.5
+
+
+def random_actions(count: int = 12) -> om.Actions:
+    """Some of 1 to 30 tokens, good and bad ones, of which many have moved past the cap."""
+    draw = torch.Generator().manual_seed(7)
+    tokens = torch.randint(1, 31, (count,), generator=draw).float()
+    reference = -tokens * (0.05 + torch.rand(count, generator=draw))
+    ahead = tokens * (3 * torch.rand(count, generator=draw) - 0.5)
+    credit = 2 * torch.rand(count, generator=draw) - 0.6
+    return actions(reference + ahead, reference, credit, tokens)
+
+
+def test_published_form_of_many_actions_is_the_mean_of_one_at_a_time() -> None:
+    many = random_actions()
+    whole = om.released_loss(many, om.Counts(12, float(many.tokens.sum())), om.LossOptions())
+    single = [
+        om.released_loss(om.Actions(*(tensor[place : place + 1] for tensor in many)), om.Counts(1, 1), om.LossOptions())
+        for place in range(12)
+    ]
+    close(torch.stack([one.loss for one in single]).mean(), whole.loss)
+    for name, share in whole.metrics.items():
+        close(torch.stack([one.metrics[name] for one in single]).mean(), share)
+        assert 0.2 < float(share) < 0.9
 
 
 def test_published_form_is_sharper_where_the_reference_is_sure() -> None:
@@ -127,15 +158,58 @@ def test_published_form_without_a_good_action_is_zero() -> None:
     assert float(found.loss) == 0.0
 
 
-def test_published_advantages_follow_the_outcome() -> None:
+def test_good_actions_are_imitated_whatever_their_ratio() -> None:
+    """The mean over the 21 tokens of the two good ones; the bad one is in nothing but the share."""
+    three = actions([-10.0, -1.0, -7.0], [-12.0, -3.0, -7.0], [1.0, 0.0, -0.1], [20, 1, 5])
+    found = om.good_actions_loss(three, om.Counts(3, 21), om.LossOptions())
+    assert float(found.loss) == pytest.approx(11 / 21) and float(found.metrics["good_actions"]) == pytest.approx(2 / 3)
+    assert float(om.good_actions_loss(actions([-1.0], [-1.0], [-0.2]), om.Counts(1, 0), om.LossOptions()).loss) == 0.0
+
+
+def test_published_data_pay_the_outcome_on_every_step() -> None:
+    """The golden number's first action: reward 1, V 0.5, next V 0.7, returns 1 + 0.9."""
+    values, won = torch.tensor([[0.5, 0.7], [0.6, 0.2]]), torch.tensor([1.0, 0.0])
+    found = om.released_advantages(won, values, table(2, 2))
+    close(found, [[1.0, 1.0], [-0.45, -0.25]])
+    half = om.released_advantages(torch.tensor([0.1]), torch.tensor([[0.9, 0.2, 0.1]]), table(3), gamma=0.5)
+    returns = [0.175, 0.15, 0.1]
+    close(half, [[0.1 + change - 0.05 + more for change, more in zip((-0.7, -0.1, -0.1), returns, strict=True)]])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(shares, min_size=1, max_size=6), shares)
+def test_every_action_of_a_success_is_good_in_the_published_form(values: list[float], gamma: float) -> None:
+    given_values, mask = torch.tensor([values]), table(len(values))
+    assert bool((om.released_advantages(torch.ones(1), given_values, mask, gamma=gamma) > 0).all())
+
+
+def test_paid_at_the_end_a_fall_in_value_makes_an_action_bad() -> None:
+    """What `good_actions` imitates."""
     values = torch.tensor([[0.5, 0.6], [0.5, 0.6]])
-    found = om.released_advantages(torch.tensor([1.0, 0.0]), values, table(2, 2))
+    found = om.released_advantages(torch.tensor([1.0, 0.0]), values, table(2, 2), every_step=False)
     close(found, [[0.1 - 0.05 + 0.9, 1.0], [0.1 - 0.05, -0.65]])
+    fallen = om.released_advantages(torch.ones(1), torch.tensor([[1.0, 0.1]]), table(2), gamma=0.5, every_step=False)
+    assert float(fallen[0, 0]) == pytest.approx(-0.9 - 0.05 + 0.5)
 
 
 def test_regression_by_hand() -> None:
-    found = om.webrl_loss(actions([-1.0, -3.0], [-2.0, -2.5], [0.5, -1.0]), om.Counts(2, 0), om.LossOptions(beta=0.4))
-    assert float(found.loss) == pytest.approx(((0.4 * 1 - 0.5) ** 2 + (0.4 * -0.5 + 1) ** 2) / 2)
+    given_actions = actions([-1.0, -3.0], [-2.0, -2.5], [0.5, -1.0], [2, 4])
+    good, bad = (0.4 * 1 - 0.5) ** 2, (0.4 * -0.5 + 1) ** 2
+    found = om.webrl_loss(given_actions, om.Counts(2, 0), om.LossOptions(beta=0.4))
+    assert float(found.loss) == pytest.approx((good + bad) / 2)
+    lighter = om.webrl_loss(given_actions, om.Counts(2, 0), om.LossOptions(beta=0.4, negative_weight=0.3))
+    assert float(lighter.loss) == pytest.approx((good + 0.3 * bad) / 2)
+    by_token = om.webrl_loss(given_actions, om.Counts(2, 0), om.LossOptions(beta=0.4, per_token=True))
+    assert float(by_token.loss) == pytest.approx(((0.4 * 0.5 - 0.5) ** 2 + (0.4 * -0.125 + 1) ** 2) / 2)
+
+
+def test_regression_per_token_asks_as_much_of_a_long_action_as_of_a_short_one() -> None:
+    """The slope at the reference of an action of 30 tokens is a thirtieth for each of them; its goal is the same."""
+    for tokens in (1, 30):
+        logprobs = torch.tensor([-2.0], requires_grad=True)
+        one = actions([0.0], [-2.0], [0.5], [tokens])._replace(logprobs=logprobs, log_ratio=logprobs + 2)
+        om.webrl_loss(one, om.Counts(1, 0), om.LossOptions(beta=0.4, per_token=True)).loss.backward()
+        assert logprobs.grad is not None and float(logprobs.grad) == pytest.approx(-2 * 0.4 * 0.5 / tokens)
 
 
 def test_regression_is_least_at_the_best_policy_under_the_constraint() -> None:
@@ -185,7 +259,7 @@ def test_good_actions_become_likelier(name: str, advantage: float) -> None:
 def test_bad_actions_become_rarer_only_where_the_loss_can(advantage: float) -> None:
     assert slope("webrl", -advantage) > 0 and slope("reinforce", -advantage) > 0
     assert slope("awr", -advantage) < 0 and slope("kl_target", -advantage) < 0 and slope("bc", -advantage) < 0
-    assert slope("released", -advantage) == 0
+    assert slope("released", -advantage) == 0 and slope("good_actions", -advantage) == 0
 
 
 def test_regression_holds_back_what_has_gone_too_far() -> None:
