@@ -10,9 +10,9 @@ from typing import Any
 CODE = 2
 OLDER = "older code"
 CHANGES = (
-    "Results of older code were recorded with trainers that have changed since. StepPO clipped the ratio of a step at "
-    "0.2, which hardly ever clips; `--loss released` was imitation of good actions (`--loss good_actions` now); AWR's "
-    "beta was 1, which is imitation of nearly everything. A repetition gives other numbers."
+    "Results of older code were recorded with trainers that have changed since, and methods had no parameters of their "
+    "own: StepPO clipped the ratio of a step at 0.2, which hardly ever clips; AWR's beta was 1, which is imitation of "
+    "nearly everything. A repetition gives other numbers."
 )
 
 

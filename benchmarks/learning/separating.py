@@ -25,8 +25,9 @@ BOTH = "grounding_worldmodeling"
 SEEDS = (0, 1, 2, 3, 4)
 LAMBDA = 0.95
 GENTLE = 5e-4  # learning rate; with 1e-3 no condition kept its greedy play
-STEP_CLIPS = ((0.2, 0.2), (0.03, 0.04), (0.01, 0.013), (0.003, 0.004))
-TOKEN_CLIPS = ((0.4, 0.4), (0.2, 0.2), (0.1, 0.1), (0.05, 0.05))
+# Low and high end of the clip, and lambda.
+STEP_CLIPS = ((0.2, 0.2, LAMBDA), (0.03, 0.04, LAMBDA), (0.01, 0.013, LAMBDA), (0.03, 0.04, 1.0))
+TOKEN_CLIPS = ((0.2, 0.2, LAMBDA), (0.1, 0.1, LAMBDA), (0.05, 0.05, LAMBDA), (0.2, 0.2, 1.0))
 TASK: dict[str, Any] = {
     "env_kwargs": json.dumps({"max_turns": 10, "max_actions_per_turn": 1}),
     "strategy": BOTH,
@@ -110,7 +111,7 @@ def steppo() -> Experiment:
 
 
 def clips() -> Experiment:
-    """How far may a step's ratio move, and how far a token's? As many values for each, on the dev split."""
+    """How far may a step's ratio move, and how far a token's? As many settings for each, on the dev split."""
     token = {"variant": "masked", "reward_at": "turn"}
     ways = {"StepPO": ("steppo", {}, STEP_CLIPS), "token PPO": ("ppo", token, TOKEN_CLIPS)}
     on_dev = {"eval_split": "dev", "eval_modes": ["sampled"], "eval_at_start": True}
@@ -118,11 +119,10 @@ def clips() -> Experiment:
         f"{label}, clip {low:g} and {high:g}, lambda {lam:g}": of_steps(
             algorithm, {**own, "clip_low": low, "clip_high": high, "lam": lam, **on_dev}
         )
-        for label, (algorithm, own, values) in ways.items()
-        for low, high in values
-        for lam in (LAMBDA, 1.0)
+        for label, (algorithm, own, settings) in ways.items()
+        for low, high, lam in settings
     }
-    question = "The clip and lambda of StepPO and of token PPO on the dev split, eight settings each"
+    question = "The clip and lambda of StepPO and of token PPO on the dev split, four settings each"
     return Experiment("one-move-clips", question, over_seeds(conditions, ONE_SEED))
 
 
