@@ -22,8 +22,8 @@ from benchmarks.learning.webrl_worlds import TINY, World, chain
 
 NAME, SWEEP = "webrl-scarce-frozenlake", "webrl-rates-scarce-frozenlake"
 SEEDS, SWEEP_SEEDS = range(8), range(2)
-SHORT = {"min_solution": 1, "max_solution": 4}
-LONG = {"min_solution": 6, "max_solution": None}
+SHORT = {"max_turns": 4, "min_solution": 1, "max_solution": 4}
+LONG = {"max_turns": 4, "min_solution": 6, "max_solution": 9}  # moves; three a turn, and a turn to spare
 SCARCE = World(
     env=LAKE,
     phases=8,

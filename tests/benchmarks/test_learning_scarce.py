@@ -12,7 +12,7 @@ import agentrl  # noqa: F401
 from agentrl.core.task_generator import Task
 from benchmarks.learning.chains import LAKE
 from benchmarks.learning.results import KEPT, read_results
-from benchmarks.learning.scarce import METHODS, NAME, SCARCE, SWEEP
+from benchmarks.learning.scarce import LONG, METHODS, NAME, SCARCE, SWEEP
 from benchmarks.learning.table import EXPERIMENTS, SWEEPS
 from benchmarks.learning.tuned import PATH, best
 
@@ -31,7 +31,7 @@ def test_the_start_sees_short_lakes_and_the_others_64_long_ones_and_are_measured
     *_, short = lakes(start["env_kwargs"], "train")
     assert len(short) > 10_000 and short.max() == 4
     for stage in LEARNED.values():
-        assert stage.options["env_kwargs"] == {"min_solution": 6, "max_solution": None, "levels": 64}
+        assert stage.options["env_kwargs"] == {**LONG, "levels": 64}
         assert stage.options["eval_env_kwargs"] == start["eval_env_kwargs"] and stage.options["eval_episodes"] == 400
     env, own, lengths = lakes(SCARCE.learning["env_kwargs"], "train")
     assert len(own) == 64 and lengths.min() >= 6
@@ -47,7 +47,7 @@ def test_every_condition_plays_as_many_episodes():
         rounds = 1 if stage.algorithm in ("filtered_bc", "awr") else options["iterations"]
         assert options["start_tasks"] + rounds * options["tasks_per_phase"] == 2304, label
     assert LAST["ceiling"].options["demonstrations"] == 2304
-    assert LAST["ceiling"].options["env_kwargs"] == {"min_solution": 6, "max_solution": None}
+    assert LAST["ceiling"].options["env_kwargs"] == LONG
 
 
 def test_only_the_curriculum_makes_tasks():
