@@ -64,7 +64,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
             free |= {"lr", "gamma", "actor_epochs"}
         if "scarce" in name:
             free |= {"lr", "gamma", "negative_weight", "replay_window", "window_heads", "fresh_optimiser"}
-            free |= {"critic_on_all", "repeat_tasks", "value_low", "value_high", "iterations"}
+            free |= {"critic_on_all", "repeat_tasks", "value_low", "value_high", "iterations", "critic_epochs"}
         chains = [cell.stages for cell in EXPERIMENTS[name].cells if cell.label != "ceiling"]
         assert len({json.dumps(dict(chain[0].options)) for chain in chains}) == 1
         options = [chain[-1].options for chain in chains if len(chain) > 1]
