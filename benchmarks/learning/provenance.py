@@ -54,8 +54,8 @@ OTHER_START = (
 )
 NOT_RELEASED = (
     "The runs with imitation of good actions were recorded as `loss=released`, in a form whose cap never acted: the "
-    "log-ratio was divided by the tokens of the whole mini-batch. Its gradient is that of `loss=good_actions` (cosine "
-    "0.99993 and more), under which they stand here."
+    "log-ratio was divided by the tokens of the whole mini-batch. Its gradient points where that of "
+    "`loss=good_actions` does (cosine 0.99993 and more), under which they stand here."
 )
 ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 

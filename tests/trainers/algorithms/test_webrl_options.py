@@ -65,12 +65,15 @@ def learned(model: Path, output: Path, right: Trajectory, seed: int, **options: 
 
 @pytest.mark.long
 def test_gamma_1_a_critic_of_all_episodes_and_less_weight_on_bad_actions_teach_more(undecided, tmp_path) -> None:
+    """Four seeds from 0.131: paper 0.829 (0.76, 0.79, 0.86, 0.91), gamma 1 0.869, critic on all 0.902, negative weight
+    0.876, the three together 0.904 (0.93, 0.86, 0.90, 0.92).
+    """
     right = right_conversation(undecided, tmp_path / "oracle")
     found = {
         name: fmean(learned(undecided, tmp_path / f"{name}-{seed}", right, seed, **options) for seed in range(4))
         for name, options in {"paper": {}, "together": TOGETHER}.items()
     }
-    assert found["together"] > found["paper"] + 0.05 > success(undecided, right)
+    assert found["together"] > found["paper"] + 0.03 > success(undecided, right) + 0.5
 
 
 def measured(root: Path, seeds: int) -> None:

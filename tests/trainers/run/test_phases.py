@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.task_generator import OtherTasks, Task
 from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers.algorithms import awr, digirl, filtered_bc, sft, webrl
 from agentrl.trainers.algorithms.digirl import DigiRL
 from agentrl.trainers.algorithms.webrl import WebRL
-from agentrl.trainers.run import phases
+from agentrl.trainers.run import curriculum, phases
 from agentrl.trainers.run.replay import record_of
 from tests.trainers import toys
 from tests.trainers.runs import lines, training_state
@@ -82,14 +83,14 @@ def test_what_a_phase_lacks_is_said_and_the_run_goes_on(nano, tmp_path) -> None:
     assert lines(folder, "train")[0]["phase"]["tasks"] == {"played": 4}
 
 
-@pytest.mark.parametrize("trainer", [webrl, digirl], ids=["webrl", "digirl"])
+@pytest.mark.parametrize("trainer", [webrl, pytest.param(digirl, marks=pytest.mark.long)], ids=["webrl", "digirl"])
 def test_the_critic_may_learn_from_every_episode_of_every_phase(undecided, tmp_path, trainer) -> None:
     """8 before the first phase, 16 in each: failures, too, whatever is replayed. And before a task is chosen."""
     make = getattr(toys, trainer.__name__.rpartition(".")[2])
-    options = {"save_every": 1, "save_total_limit": 3, "replay_limit": 0.0}
+    options = {"replay_limit": 0.0}
     folder = trainer.train(make(undecided, tmp_path / "all", critic_on_all=True, **options))
     (start,), phases = lines(folder, "start"), lines(folder, "train")
-    assert start["loss"]["critic_actions"] == 8 and 0 < start["labels"]["success"] < 1
+    assert start["loss"]["critic_actions"] == 8 and 0 < phases[0]["phase"]["labels"]["success"] < 1
     assert [line["loss"]["critic_actions"] for line in phases] == [8 + 16, 8 + 16 + 16]
     plain = trainer.train(make(undecided, tmp_path / "plain", **options))
     assert [line["loss"]["critic_actions"] for line in lines(plain, "train")] == [16, 16]
@@ -112,19 +113,23 @@ def test_what_the_start_imitated_may_be_replayed(nano, tmp_path) -> None:
         webrl.train(toys.webrl(nano, tmp_path / "without", replay_demonstrations=True))
 
 
+class Eight(OtherTasks):
+    """Knows eight tasks, and proposes them again and again."""
+
+    def propose(self, seeds: Any, count: int, rng: Any) -> list[Task]:
+        return [Task(str(name)) for name in self._env.tasks()[:8]]
+
+
 @pytest.mark.parametrize("repeat", [True, False])
-def test_no_task_comes_back_as_new_unless_it_may(nano, tmp_path, monkeypatch, repeat: bool) -> None:
-    """A training split of six lakes, all of which the judge calls solved: only played ones are left to propose."""
+def test_a_task_that_was_solved_comes_back_as_new_only_if_it_may(nano, tmp_path, monkeypatch, repeat: bool) -> None:
+    """The judge calls all solved: the second phase has the four tasks of the first again, or the four others."""
     monkeypatch.setattr(phases, "outcomes", lambda trajectories, judge: [1.0] * len(trajectories))
-    lakes = LAKE | {"env_kwargs": {"max_turns": 2, "size": 3, "levels": 6}, "orm": "tests.toy_judges:Constant"}
-    made = webrl.train(toys.webrl(nano, tmp_path / "run", repeat_tasks=repeat, iterations=3, **lakes))
-    before: set[str | None] = set(tasks_of(made, 0))
-    came_back = 0
-    for phase, line in enumerate(lines(made, "train"), start=1):
-        new = tasks_of(made, phase)[: line["phase"]["tasks"]["kept"]]
-        came_back += sum(task in before for task in new)
-        before |= set(tasks_of(made, phase))
-    assert bool(came_back) == repeat
+    monkeypatch.setattr(curriculum, "open_task_generator", lambda _, env: Eight(env))
+    options = {"orm": "tests.toy_judges:Constant", "repeat_tasks": repeat, "value_low": 0.0, "value_high": 1.0}
+    folder = webrl.train(toys.webrl(nano, tmp_path / "run", **LAKE, **options))
+    first, second = (tasks_of(folder, phase) for phase in (1, 2))
+    assert [line["phase"]["tasks"]["kept"] for line in lines(folder, "train")] == [4, 4]
+    assert first == second if repeat else not set(first) & set(second)
 
 
 @pytest.mark.parametrize("trainer", [awr, filtered_bc], ids=["awr", "filtered_bc"])
