@@ -171,7 +171,7 @@ def _moment(name: str, planned: PlannedRun, iteration: int) -> Moment:
 def baseline(plan: Plan, policy: str) -> Evaluation:
     """Random play and the oracle on the same levels: the floor and the ceiling."""
     arguments = plan.runs[-1].arguments
-    spec = arguments.specs()[0]
+    spec = arguments.eval_specs()[0]
     options = {"split": arguments.eval_split, "env_kwargs": spec.kwargs, "wrappers": spec.wrappers}
     return evaluate(spec.id, policy, arguments.eval_episodes, 0, **options)
 
@@ -386,7 +386,7 @@ def episodes(plan: Plan, model: str) -> list[Trajectory]:
     arguments = plan.runs[-1].arguments
     policy = HFPolicy(model, greedy=True, max_new_tokens=arguments.max_new_tokens, device=arguments.device)
     options: dict[str, Any] = {"prompt_style": arguments.prompt_style, "history": arguments.history}
-    collector = Collector(arguments.specs(), policy, split=arguments.eval_split, num_envs=LEVELS, **options)
+    collector = Collector(arguments.eval_specs(), policy, split=arguments.eval_split, num_envs=LEVELS, **options)
     try:
         return collector.collect([Start(episode_seed(0, index)) for index in range(LEVELS)]).trajectories
     finally:

@@ -40,7 +40,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("optimiser", "lr", "embedding_lr", "schedule", "warmup"),
         *("weight_decay", "max_grad_norm", "minibatches"),
     ),
-    "evaluation": ("eval_every", "eval_at_start", "eval_episodes", "eval_split", "eval_modes"),
+    "evaluation": ("eval_every", "eval_at_start", "eval_episodes", "eval_split", "eval_env_kwargs", "eval_modes"),
 }
 
 

@@ -64,7 +64,7 @@ def _foreign(stage: Stage, said: set[str]) -> Iterator[tuple[str, str]]:
                     each = one if isinstance(one, Mapping) else {"id": one}
                     check_environment(each.get("id"), each.get("kwargs", {}))
                     _check_wrappers(each.get("wrappers") or ())
-            elif name == "env_kwargs":
+            elif name in ("env_kwargs", "eval_env_kwargs"):
                 for one in envs if isinstance(envs, list) else [envs]:
                     check_environment(one.get("id") if isinstance(one, Mapping) else one, value)
             elif name == "wrap":

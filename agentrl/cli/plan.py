@@ -150,10 +150,12 @@ def check_environments(plan: Plan) -> None:
     for run in plan.runs:
         if run.finished or run.arguments.isolate:  # an isolated one may not even work in this process
             continue
-        for spec in run.arguments.specs():
+        played = [("train", spec) for spec in run.arguments.specs()]
+        played += [(run.arguments.eval_split, spec) for spec in run.arguments.eval_specs()]
+        for split, spec in played:
             content = json.dumps([spec.id, spec.kwargs, spec.wrappers], sort_keys=True)
             if content not in made:
-                env = wrap(make(spec.id, split="train", **spec.kwargs), spec.wrappers)
+                env = wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
                 env.close()
                 require_text_env(env, spec.id)
                 made.add(content)

@@ -21,6 +21,7 @@ from agentrl.core.cache import write_atomically
 from agentrl.core.errors import AgentRLError, ConfigError
 from agentrl.core.measure import machine
 from benchmarks.learning.conditions import run_options
+from benchmarks.learning.provenance import CODE
 
 STAGE, DONE, LOCK = "stage.json", "done.json", "lock"
 FINISHED, STOPPED = 0, 3  # exit statuses; everything else is a failure
@@ -38,7 +39,7 @@ def main(name: str) -> int:
         train_function(stage["algorithm"])(arguments, say)
         if not (folder / "checkpoints" / f"step_{arguments.iterations}").is_dir():
             return STOPPED
-        write_atomically(folder / DONE, json.dumps({"machine": machine()}).encode())
+        write_atomically(folder / DONE, json.dumps({"machine": machine(), "code": CODE}).encode())
         for weights in (folder / "checkpoints").glob("*/training.pt"):
             weights.unlink()  # many runs stand side by side, and a finished one needs its policy only
     return FINISHED

@@ -16,6 +16,7 @@ from benchmarks.learning.experiment_page import table, write_experiment_page
 from benchmarks.learning.paper_claims import CLAIMS as PAPER_CLAIMS
 from benchmarks.learning.paper_claims import HEAD as PAPER_HEAD
 from benchmarks.learning.paper_claims import claim_row, counts, overall, readings
+from benchmarks.learning.provenance import CHANGES, OLDER, is_older
 from benchmarks.learning.results import read_results, store
 
 PAPERS = """## What the papers say
@@ -23,6 +24,7 @@ PAPERS = """## What the papers say
 Each claim about training of the four papers, with all comparisons here that bear on it: **holds** where every one of
 them holds, **does not hold** where some are reversed and none holds, **cannot tell** otherwise, **not run** where
 nothing was run, with what that would need. `difference` is that of sampled success, from the least to the largest.
+Results of older code are marked, and count only where there are no others.
 """
 CLAIMS = ("claim", "paper", "task", "verdict", "hold / open / reversed", "difference", "seeds")
 MAX_RIVALS = 3  # named in a claim; the page of the experiment lists them all
@@ -73,6 +75,7 @@ def claims_page(found: Sequence[tuple[Experiment, Results]], experiments: Sequen
     parts = [
         INTRODUCTION,
         PAPERS,
+        f"{CHANGES}\n",
         table(PAPER_HEAD, papers),
         "".join(f"- {line}\n" for line in readings(PAPER_CLAIMS, known)),
         "## Each comparison\n\n" + table(CLAIMS, rows) if rows else "",
@@ -113,7 +116,7 @@ def claim_rows(experiment: Experiment, results: Results) -> list[tuple[str, ...]
         finished = [cell["label"] for cell in results["cells"] if cell["finished"]]
         rows.append(
             (
-                f"[{title}]({experiment.name}.md)",
+                f"[{title}]({experiment.name}.md)" + (f" ({OLDER})" if is_older(results) else ""),
                 source,
                 _task(results),
                 f"**{overall(verdicts)}**".replace(" ", NO_BREAK),

@@ -14,7 +14,7 @@ from benchmarks.learning.experiment import Cell, Experiment, chosen_cells, chose
 from benchmarks.learning.results import summarise
 from benchmarks.learning.runner import Runner
 from benchmarks.learning.separation_table import read_separation, withheld
-from benchmarks.learning.table import EXPERIMENTS
+from benchmarks.learning.table import EXPERIMENTS, SWEEPS
 
 SOON = 0.001  # minutes: what is left when time is up, as 0 means no limit
 
@@ -85,11 +85,11 @@ def started(folder: Path, cell: Cell) -> bool:
 def refusals(
     folder: Path, experiments: Sequence[Experiment], cells: Sequence[Cell], say: Callable[[str], Any]
 ) -> list[str]:
-    """Titles of the chosen cells that stand in no comparison which can tell."""
+    """Titles of the chosen cells that stand in no comparison which can tell; a sweep compares nothing."""
     refused: set[str] = set()
     wanted: set[str] = set()
     for experiment in experiments:
-        own = [cell for cell in experiment.cells if cell in cells]
+        own = [] if experiment.name in SWEEPS else [cell for cell in experiment.cells if cell in cells]
         ready = bool(own) and all(started(folder, cell) for cell in experiment.cells)
         labels = withheld(experiment, measure(folder, experiment, say)) if ready else []
         if labels:

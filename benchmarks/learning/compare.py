@@ -196,6 +196,9 @@ def sentence(found: dict[str, Any]) -> str:
     unpaired = f"difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], intervals {touch}"
     pair = found.get("paired")
     alike = f"; advantages correlate {found['correlation']:.3f}" if "correlation" in found else ""
+    if "clipped" in found:
+        shares = ("none" if share is None else f"{share:.3f}" for share in found["clipped"])
+        alike += f"; clipped {' and '.join(shares)} of the ratios"
     said = f"difference {pair['difference']:+.3f}, {pairs.summary(pair)}" if pair else unpaired
     return (
         f"{found['source']}: {found['higher']} above {found['lower']}: {CLAIMED[found['verdict']]}. "

@@ -21,6 +21,7 @@ for _name in ("grpo", "rloo", "gspo", "gigpo"):
 for _name in ("ppo", "steppo"):
     RECORDED_WITH[_name]["critic_init"] = "zero"
 RECORDED_WITH["gspo"] |= {"clip_low": 3e-4, "clip_high": 4e-4}
+RECORDED_WITH["steppo"] |= {"clip_low": 0.2, "clip_high": 0.2}
 RECORDED_WITH["gigpo"]["anchors"] = "observation"
 SPELLED = {  # recorded -> today's name
     "critic_start": "critic_init",

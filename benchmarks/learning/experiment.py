@@ -81,6 +81,15 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Plan:
+    """The few comparisons that an experiment is made for, decided before it is run; they are of sampled success."""
+
+    comparisons: tuple[Claim, ...]
+    detects: float  # the difference that its seeds have a power of 0.8 for, by the variances of earlier results
+    matters: float  # a difference that is surely smaller than this is a result, too
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A question, the cells that answer it, and the answers of others."""
 
@@ -89,12 +98,14 @@ class Experiment:
     cells: tuple[Cell, ...]
     claims: tuple[Claim, ...] = ()
     graded: bool = False  # rewards are degrees of success: scores are compared as well
+    plan: Plan | None = None
 
     def __post_init__(self) -> None:
         titles = [cell.title for cell in self.cells]
         if len(set(titles)) != len(titles):
             raise ConfigError(f"{self.name}: two cells have the same label and seed")
-        unknown = {label for claim in self.claims for label in (claim.higher, claim.lower)} - set(self.labels)
+        claims = (*self.claims, *(self.plan.comparisons if self.plan else ()))
+        unknown = {label for claim in claims for label in (claim.higher, claim.lower)} - set(self.labels)
         if unknown:
             raise ConfigError(f"{self.name}: a claim is about {min(unknown)!r}, which is no label")
 

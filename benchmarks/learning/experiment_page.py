@@ -22,12 +22,26 @@ from benchmarks.learning.compare import (
 from benchmarks.learning.conditions import SPELLED
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.figures import figures
-from benchmarks.learning.provenance import NOTES
-from benchmarks.learning.results import store
+from benchmarks.learning.primary import HEAD as PRIMARY
+from benchmarks.learning.primary import rows as primary_rows
+from benchmarks.learning.primary import sentences as primary_sentences
+from benchmarks.learning.provenance import CHANGES, NOTES, is_older
+from benchmarks.learning.results import clipped_shares, store
 from benchmarks.learning.separation_table import SEPARATION_HEAD, separation_rows
 
 FIGURES = {"": "Held-out success while training", "_ends": "Success at the end", "_scores": "Score at the end"}
-SUCCESS = ("label", "actions", "seeds", "start", "end", "95 % interval", "lowest to highest seed", "episodes", "reward")
+SUCCESS = (
+    "label",
+    "actions",
+    "seeds",
+    "start",
+    "end",
+    "95 % interval",
+    "lowest to highest seed",
+    "episodes",
+    "reward",
+    "clipped",
+)
 EFFORT = ("label", "actions", "score", "95 % interval", "turns", "95 % interval", "reply tokens", "95 % interval")
 GAINS = ("label", "actions", "gain", "95 % interval", "above its imitation start", "seeds, end against start")
 
@@ -38,6 +52,8 @@ def write_experiment_page(folder: Path, experiment: Experiment, results: Results
     parts = [
         f"# {experiment.name}\n\n{experiment.question}. Embedded tasks: these are not the official benchmarks.\n",
         *(f"![{FIGURES[ending]}]({experiment.name}{ending}.svg)\n" for ending in drawn),
+        f"**Older code.** {CHANGES}\n" if is_older(results) else "",
+        primary_section(experiment, results),
         *claims(results),
         separation_section(results),
         "## Figures\n",
@@ -54,6 +70,19 @@ def write_experiment_page(folder: Path, experiment: Experiment, results: Results
     for name, text in files.items():
         store(folder / name, text.encode())
     return [folder / name for name in files]
+
+
+def primary_section(experiment: Experiment, results: Results) -> str:
+    """The comparisons that were planned, and what they could see."""
+    found = results.get("primary")
+    if experiment.plan is None or not found:
+        return ""
+    how = (
+        "Decided before the runs, on sampled success. The interval draws seeds and levels anew; p is exact, by sign "
+        "flips of the seeds' differences, and corrected by Holm's method. A verdict needs both.\n"
+    )
+    said = "".join(f"- {one}\n" for one in primary_sentences(experiment.plan, found))
+    return "\n".join(["## Primary comparisons\n", how, table(PRIMARY, primary_rows(found)), said])
 
 
 def separation_section(results: Results) -> str:
@@ -102,7 +131,8 @@ def provenance(results: Results) -> str:
         ("machines", _counted(cell["machine"].get("cpu", "") for cell in cells)),
         ("torch", _counted(cell["versions"].get("torch", "") for cell in cells)),
     ]
-    notes = "".join(f"- {note}\n" for note in NOTES.get(results["experiment"], ()))
+    older = NOTES.get(results["experiment"], ()) if is_older(results) else ()  # notes are about those runs
+    notes = "".join(f"- {note}\n" for note in older)
     return "\n".join(["## Provenance\n", table(("", ""), [row for row in rows if row[1]]), notes])
 
 
@@ -120,7 +150,7 @@ def _counted(values: Iterable[str]) -> str:
 
 def success_table(cells: Sequence[Results]) -> str:
     """Start and end of every label, all seeds together."""
-    rows = []
+    rows, clipped = [], clipped_shares(cells)
     for mode in MODES:
         before = pools(cells, mode, "start")
         for label, pool in pools(cells, mode).items():
@@ -138,6 +168,7 @@ def success_table(cells: Sequence[Results]) -> str:
                     f"{min(rates):.3f} to {max(rates):.3f}" if len(rates) > 1 else "-",
                     f"{pool.episodes:,}",
                     "-" if reward is None else f"{reward:.2f}",
+                    "-" if (share := clipped.get(label)) is None else f"{share:.3f}",
                 )
             )
     return table(SUCCESS, rows) if rows else "No cell is finished yet.\n"

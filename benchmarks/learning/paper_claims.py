@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.learning.compare import MODES, Results, compare, pools
+from benchmarks.learning.provenance import CODE, OLDER, is_older
 from benchmarks.learning.separation_table import blind_to
 
 HEAD = ("paper", "claim", "verdict", "hold / open / reversed", "difference", "seeds", "experiments")
@@ -17,6 +18,7 @@ TRAINER = "needs a trainer that does not exist here yet"
 BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
 FIRST_PHASE, REPLAY = ("webrl-first-phase-frozenlake",), ("webrl-replay-frozenlake",)
+SCARCE = ("webrl-scarce-frozenlake",)
 STEPS = tuple(f"webrl-steps-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 
@@ -124,7 +126,7 @@ CLAIMS = (
             *(Pair("steppo", f"StepPO, gamma {g}", (f"token PPO, gamma {g}",)) for g in ("0.99", "0.95")),
             *(Pair("steppo-webshop", f"StepPO, gamma {g}", (f"token PPO, gamma {g}",)) for g in ("0.99", "0.95")),
             *everywhere((*GRIDS, *LONG), "StepPO", "PPO, masked"),
-            Pair("one-move-steppo", "StepPO", ("token PPO",)),
+            *everywhere(("one-move-steppo", "one-move-estimators"), "StepPO", "token PPO"),
         ),
     ),
     PaperClaim(
@@ -157,7 +159,8 @@ CLAIMS = (
         "WebRL",
         "It ends above SFT, filtered BC, AWR and DigiRL",
         everywhere(BASELINES, "WebRL", "SFT", "filtered BC", "AWR", "DigiRL")
-        + everywhere(FIRST_PHASE, "WebRL", "filtered BC, first phase", "AWR, first phase", "DigiRL, first phase"),
+        + everywhere(FIRST_PHASE, "WebRL", "filtered BC, first phase", "AWR, first phase", "DigiRL, first phase")
+        + everywhere(SCARCE, "curriculum, regression", "SFT", "filtered BC", "AWR", "DigiRL"),
     ),
     PaperClaim(
         "WebRL",
@@ -167,7 +170,8 @@ CLAIMS = (
     PaperClaim(
         "WebRL",
         "With imitation of good actions it ends above SFT, filtered BC, AWR and DigiRL",
-        everywhere(BASELINES, "WebRL, imitation of good actions", "SFT", "filtered BC", "AWR", "DigiRL"),
+        everywhere(BASELINES, "WebRL, imitation of good actions", "SFT", "filtered BC", "AWR", "DigiRL")
+        + everywhere(SCARCE, "curriculum, good actions", "SFT", "filtered BC", "AWR", "DigiRL"),
     ),
     PaperClaim("WebRL", "Without the KL term it is worse", everywhere(ABLATIONS, "WebRL", "without KL")),
     PaperClaim("WebRL", "Without the replay buffer it is worse", everywhere(ABLATIONS, "WebRL", "without replay")),
@@ -182,7 +186,8 @@ CLAIMS = (
         "Without the curriculum it is worse",
         everywhere(ABLATIONS, "WebRL", "without curriculum")
         + everywhere(FIRST_PHASE, "WebRL", "WebRL, first phase")
-        + everywhere(STEPS, "imitation of good actions", "imitation of good actions, no curriculum"),
+        + everywhere(STEPS, "imitation of good actions", "imitation of good actions, no curriculum")
+        + everywhere(SCARCE, "curriculum, good actions", "no curriculum, good actions"),
     ),
     PaperClaim(
         "WebRL",
@@ -202,14 +207,19 @@ CLAIMS = (
 
 
 def claim_row(claim: PaperClaim, measured: Mapping[str, Results]) -> tuple[str, ...]:
-    """A line of the table, from the results that are kept."""
-    found = [one for pair in claim.pairs for one in compared(pair, measured.get(pair.experiment))]
+    """A line of the table, from the results that are kept; those of older code count where there are no others."""
+    present = {name: results for name, results in measured.items() if not is_older(results)}
+    counted = present if any(pair.experiment in present for pair in claim.pairs) else measured
+    found = [one for pair in claim.pairs for one in compared(pair, counted.get(pair.experiment))]
     if not found:
         reason = claim.missing or "its experiment has not been run"
         return (claim.paper, claim.text, "not run", "", reason, "", "")
     verdicts = [one["verdict"] for one in found]
     names = dict.fromkeys(pair.experiment for pair in claim.pairs)
-    links = [f"[{name}]({name}.md)" if name in measured else f"{name} (not run)" for name in names]
+    links = [
+        f"[{name}]({name}.md)" + ("" if name in present else f" ({OLDER})") if name in measured else f"{name} (not run)"
+        for name in names
+    ]
     sampled = [one["difference"] for one in found if one["mode"] == "sampled"]
     span = " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(sampled), max(sampled))))
     seeds = sorted({one["count"] for one in found})
@@ -218,8 +228,12 @@ def claim_row(claim: PaperClaim, measured: Mapping[str, Results]) -> tuple[str, 
 
 
 def readings(claims: Iterable[PaperClaim], measured: Mapping[str, Results]) -> list[str]:
-    """What is to be said about claims; it rests on all of their experiments, so all must have been run."""
-    told = [one for one in claims if one.reading and all(pair.experiment in measured for pair in one.pairs)]
+    """What is to be said about claims; it rests on the older results of all of their experiments."""
+    told = [
+        one
+        for one in claims
+        if one.reading and all(is_older(measured.get(pair.experiment, {"code": CODE})) for pair in one.pairs)
+    ]
     return [f"*{claim.text}.* {claim.reading}" for claim in told]
 
 

@@ -1,6 +1,25 @@
-"""What the results file of an experiment does not say: where runs were made, what was chosen after a first try."""
+"""What the results file of an experiment does not say: where runs were made, what was chosen after a first try; and
+which results the present code would not give."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# Raise it when trainers change so that kept results would come out otherwise; cells record the one they were run with.
+CODE = 2
+OLDER = "older code"
+CHANGES = (
+    "Results of older code were recorded with trainers that have changed since, and methods had no parameters of their "
+    "own: StepPO clipped the ratio of a step at 0.2, which hardly ever clips; AWR's beta was 1, which is imitation of "
+    "nearly everything. A repetition gives other numbers."
+)
+
+
+def is_older(results: Mapping[str, Any]) -> bool:
+    """Was any of its cells run with trainers that have changed since?"""
+    return results.get("code", 1) < CODE
+
 
 FIRST_RUNS = (
     "The runs were made on a server, imitation on its GPU and RL on its processors; those whose machine is `aarch64` "

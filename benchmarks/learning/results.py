@@ -13,10 +13,13 @@ from typing import Any
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.measure import CHECKOUT
+from agentrl.rollout.statistics import mean
 from agentrl.viewer.run_data import Line, RunData, figure, read_run
 from benchmarks.learning.cell import DONE
 from benchmarks.learning.compare import MODES, Results, compare, pools, score_pools
 from benchmarks.learning.experiment import Cell, Experiment
+from benchmarks.learning.primary import primary
+from benchmarks.learning.provenance import CODE
 from benchmarks.learning.separation_table import blind_to, read_separation
 
 SCHEMA = 1
@@ -67,7 +70,11 @@ def results_of(runs: Path, experiment: Experiment) -> Results:
     cells = [cell for cell in found if cell is not None]
     separation = read_separation(runs, experiment)
     compared = comparisons(experiment, cells)
-    for one in compared:  # conditions that compute nearly the same advantages stay open, whatever they ended with
+    shares = clipped_shares(cells)
+    for one in compared:
+        both = [shares.get(one[side]) for side in ("higher", "lower")]
+        one |= {"clipped": both} if any(share is not None for share in both) else {}
+        # Conditions that compute nearly the same advantages stay open, whatever they ended with.
         if (correlation := blind_to(separation, one["higher"], one["lower"])) is not None:
             one |= {"correlation": correlation, "verdict": "open"}
     return {
@@ -76,9 +83,11 @@ def results_of(runs: Path, experiment: Experiment) -> Results:
         "commit": commit(),
         "question": experiment.question,
         "command": f"agentrl bench learning {experiment.name}",
+        "code": min((cell["code"] for cell in cells), default=CODE),
         "planned": len(experiment.cells),
         "finished": sum(cell["finished"] for cell in cells),
         "separation": separation,
+        "primary": primary(experiment, cells),
         "comparisons": compared,
         "cells": cells,
     }
@@ -99,6 +108,7 @@ def commit() -> str:
 def cell_results(runs: Path, cell: Cell) -> Results | None:
     """The figures of a cell, or None before its first evaluation."""
     *before, last = ((runs / planned.name) for planned in cell.runs())
+    done = json.loads((last / DONE).read_text()) if (last / DONE).exists() else {}
     run = _read(last)
     if run is None or not run.evals:
         return None
@@ -112,7 +122,8 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
     return {
         "label": cell.label,
         "seed": cell.seed,
-        "finished": (last / DONE).exists(),
+        "finished": bool(done),
+        "code": done.get("code", 1) if done else CODE,
         "iterations": int(run.train[-1]["iteration"]) if run.train else 0,
         "episodes": int(run.episodes_at(float("inf"))),
         "start": {mode: evaluation(run, greedy, first=True) for mode, greedy in MODES.items()},
@@ -128,6 +139,7 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
         "tokens": {
             part: sum(int(figure(n, "tokens", part) or 0) for n in run.train) for part in ("generated", "trained")
         },
+        "clipped": mean([one for line in run.train if (one := figure(line, "loss", "clip_fraction")) is not None]),
         "critic": [[iteration, round(value, 4)] for iteration, value in explained if value is not None],
         "new_tasks": [  # (iteration, new tasks, tasks played) of every phase in which a curriculum was asked for tasks
             [line["iteration"], *(int(figure(line, "phase", "tasks", name) or 0) for name in ("kept", "played"))]
@@ -136,7 +148,7 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
         "warnings": [[line["iteration"], line.get("warning")] for line in run.warnings],
         "stages": [stage.to_json() for stage in cell.runs()],
         "versions": run.config.get("versions", {}),
-        "machine": json.loads((last / DONE).read_text())["machine"] if (last / DONE).exists() else {},
+        "machine": done.get("machine", {}),
     }
 
 
@@ -180,6 +192,14 @@ def seconds(run: RunData) -> float:
 
 
 # ---------------------------------------------------------------------- all cells
+
+
+def clipped_shares(cells: Sequence[Results]) -> dict[str, float | None]:
+    """By label: the share of ratios that the clip held back, over all iterations of all seeds; None without a clip."""
+    held: dict[str, list[float]] = {}
+    for cell in cells:
+        held.setdefault(cell["label"], []).extend([] if cell.get("clipped") is None else [cell["clipped"]])
+    return {label: mean(shares) for label, shares in held.items()}
 
 
 def comparisons(experiment: Experiment, cells: Sequence[Results]) -> list[Results]:

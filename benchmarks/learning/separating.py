@@ -4,9 +4,9 @@ One move a turn and full reasoning on the usual lake: about six turns of sixty t
 (lambda 1, token discount 1) and short replies, estimators agree to 0.99 and nothing can be told (`separation`); here
 they do not, and each experiment checks that on its own start before it is run.
 
-All cells of an experiment share the start, the budget and every option that is not asked about; the learning rate was
-halved after `one-move-estimators`, whose results showed that it was too high. GAE's lambda is 0.95 wherever there is
-one. The start imitates demonstrations in which one of four moves is random.
+All cells of an experiment share the start, the budget and every option that is not asked about. Clips and lambda of
+StepPO and of token PPO beside it are the best of `one-move-clips` (`tuned.json`); elsewhere GAE's lambda is 0.95. The
+start imitates demonstrations in which one of four moves is random.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentrl.algorithms import Stage
+from benchmarks.learning.budgets import ONE_SEED
 from benchmarks.learning.chains import LAKE, NO_CRITIC, STEPPO, VAGEN, stages, without_nothing
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.tuned import tuned
 
 BOTH = "grounding_worldmodeling"
-SEEDS = (0, 1, 2, 3, 4)  # of three conditions: fifteen cells side by side on sixteen cores
+SEEDS = (0, 1, 2, 3, 4)
 LAMBDA = 0.95
-GENTLE = 5e-4  # learning rate; with the 1e-3 of `one-move-estimators` no condition kept its greedy play
+GENTLE = 5e-4  # learning rate; with 1e-3 no condition kept its greedy play
+# Low and high end of the clip, and lambda.
+STEP_CLIPS = ((0.2, 0.2, LAMBDA), (0.03, 0.04, LAMBDA), (0.01, 0.013, LAMBDA), (0.03, 0.04, 1.0))
+TOKEN_CLIPS = ((0.2, 0.2, LAMBDA), (0.1, 0.1, LAMBDA), (0.05, 0.05, LAMBDA), (0.2, 0.2, 1.0))
 TASK: dict[str, Any] = {
     "env_kwargs": json.dumps({"max_turns": 10, "max_actions_per_turn": 1}),
     "strategy": BOTH,
@@ -73,27 +78,52 @@ def chain(
 
 
 def estimators() -> Experiment:
-    """Tokens, turns, or both as the unit of credit."""
-    conditions = {label: chain("ppo", {**CRITIC, **options}) for label, options in ESTIMATORS.items()}
+    """Tokens, turns, or both as the unit of credit; and steps, each with a ratio of its own."""
+    conditions = {label: chain("ppo", {**CRITIC, "lr": GENTLE, **options}) for label, options in ESTIMATORS.items()}
+    conditions["StepPO"] = of_steps("steppo", tuned("StepPO"))
     claims = tuple(Claim("bi-level PPO", lower, VAGEN) for lower in ("token PPO", "turn PPO"))
-    question = "Credit by token, by turn and by both where replies are long and turns are many"
+    claims += tuple(Claim("StepPO", lower, STEPPO) for lower in ("token PPO", "turn PPO"))
+    question = "Credit by token, by turn, by both and by step where replies are long and turns are many"
     return Experiment("one-move-estimators", question, over_seeds(conditions, SEEDS), claims)
 
 
+def of_steps(algorithm: str, options: Mapping[str, Any]) -> tuple[Stage, ...]:
+    """StepPO, or what it is compared with."""
+    return chain(algorithm, {**CRITIC, "gamma": 0.99, "lr": GENTLE, **options})
+
+
 def steppo() -> Experiment:
-    """Steps or tokens, and StepPO without its parts."""
+    """Steps or tokens, and StepPO without its parts; without both it would be token PPO, to the bit.
+
+    A ratio has the clip of its unit and lambda that of the unit of credit, as chosen on the dev split.
+    """
+    step, token = tuned("StepPO"), tuned("token PPO")
     settings: dict[str, tuple[str, dict[str, Any]]] = {
-        "StepPO": ("steppo", {}),
-        "token PPO": ("ppo", {"variant": "masked", "reward_at": "turn"}),
-        "without step GAE": ("steppo", {"step_gae": False}),
-        "without step ratio": ("steppo", {"step_ratio": False}),
-        "without both": ("steppo", {"step_gae": False, "step_ratio": False}),
+        "StepPO": ("steppo", step),
+        "token PPO": ("ppo", {"variant": "masked", "reward_at": "turn", **token}),
+        "without step GAE": ("steppo", {**step, "lam": token["lam"], "step_gae": False}),
+        "without step ratio": ("steppo", {**token, "lam": step["lam"], "step_ratio": False}),
     }
-    shared = {**CRITIC, "gamma": 0.99, "lam": LAMBDA, "lr": GENTLE}
-    conditions = {label: chain(algorithm, {**shared, **own}) for label, (algorithm, own) in settings.items()}
+    conditions = {label: of_steps(algorithm, own) for label, (algorithm, own) in settings.items()}
     claims = tuple(Claim("StepPO", lower, STEPPO) for lower in settings if lower != "StepPO")
     question = "StepPO, its ablations and token PPO at discount 0.99 where replies are long and turns are many"
-    return Experiment("one-move-steppo", question, over_seeds(conditions, SEEDS[:3]), claims)
+    return Experiment("one-move-steppo", question, over_seeds(conditions, SEEDS), claims)
+
+
+def clips() -> Experiment:
+    """How far may a step's ratio move, and how far a token's? As many settings for each, on the dev split."""
+    token = {"variant": "masked", "reward_at": "turn"}
+    ways = {"StepPO": ("steppo", {}, STEP_CLIPS), "token PPO": ("ppo", token, TOKEN_CLIPS)}
+    on_dev = {"eval_split": "dev", "eval_modes": ["sampled"], "eval_at_start": True}
+    conditions = {
+        f"{label}, clip {low:g} and {high:g}, lambda {lam:g}": of_steps(
+            algorithm, {**own, "clip_low": low, "clip_high": high, "lam": lam, **on_dev}
+        )
+        for label, (algorithm, own, settings) in ways.items()
+        for low, high, lam in settings
+    }
+    question = "The clip and lambda of StepPO and of token PPO on the dev split, four settings each"
+    return Experiment("one-move-clips", question, over_seeds(conditions, ONE_SEED))
 
 
 def gigpo() -> Experiment:
@@ -132,4 +162,4 @@ def full() -> Experiment:
 
 def separating() -> tuple[Experiment, ...]:
     """In the order in which they are to be run."""
-    return (estimators(), steppo(), gigpo(), full())
+    return (clips(), estimators(), steppo(), gigpo(), full())

@@ -22,6 +22,7 @@ from benchmarks.learning.chains import (
     without_nothing,
 )
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.scarce import METHODS, SWEEP, scarce, sweep
 from benchmarks.learning.separating import separating
 from benchmarks.learning.webrl import webrl
 
@@ -189,5 +190,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         real_model(),
         *separating(),
         *webrl(),
+        sweep(),
+        scarce(),
     )
+}
+SWEEPS = {  # which options of which method are chosen by the results of an experiment
+    SWEEP: {method: (name,) for method, (_, _, name, _) in METHODS.items()},
+    "one-move-clips": dict.fromkeys(("StepPO", "token PPO"), ("clip_low", "clip_high", "lam")),
 }

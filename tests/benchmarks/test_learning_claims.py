@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.learning.paper_claims import CLAIMS, Pair, PaperClaim, claim_row, compared, counts, overall, readings
+from benchmarks.learning.provenance import CODE
 from benchmarks.learning.separation_table import CANNOT
 from benchmarks.learning.table import EXPERIMENTS
 
@@ -16,7 +17,7 @@ def cell(label: str, seed: int, wins: int, outcomes: str = "") -> dict:
 
 def results(high: int, low: int, **more) -> dict:
     cells = [cell(label, seed, wins) for label, wins in (("new", high), ("old", low)) for seed in range(3)]
-    return {"cells": cells, "comparisons": [], "separation": None, **more}
+    return {"cells": cells, "comparisons": [], "separation": None, "code": CODE, **more}
 
 
 CLAIM = PaperClaim("A paper", "New is better", (Pair("one", "new", ("old",)), Pair("two", "new", ("old",))))
@@ -48,11 +49,21 @@ def test_what_was_not_run_says_why():
     assert half[2] == "holds" and half[6].endswith("two (not run)")
 
 
-def test_what_is_said_about_a_claim_needs_all_of_its_experiments():
+def test_what_is_said_about_a_claim_rests_on_the_older_results_of_all_of_its_experiments():
     claim = PaperClaim("A paper", "New is better", CLAIM.pairs, reading="By a little.")
-    both = {"one": results(80, 20), "two": results(50, 50)}
+    both = {"one": results(80, 20, code=1), "two": results(50, 50, code=1)}
     assert readings([CLAIM, claim], both) == ["*New is better.* By a little."]
     assert readings([claim], {"one": both["one"]}) == []
+    assert readings([claim], {**both, "two": results(50, 50)}) == []
+
+
+def test_results_of_older_code_are_marked_and_count_only_where_there_are_no_others():
+    older, present = results(20, 80, code=1), results(80, 20)
+    row = claim_row(CLAIM, {"one": older, "two": present})
+    assert row[2:5] == ("holds", "2 / 0 / 0", "+0.600")
+    assert row[6] == "[one](one.md) (older code), [two](two.md)"
+    row = claim_row(CLAIM, {"one": older, "two": older})
+    assert row[2] == "does not hold" and row[6].count("(older code)") == 2
 
 
 def test_conditions_that_cannot_be_told_apart_stay_open_whatever_they_ended_with():

@@ -28,8 +28,9 @@ from benchmarks.learning.compare import (
     sentence,
 )
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
-from benchmarks.learning.experiment_page import effort_table
+from benchmarks.learning.experiment_page import effort_table, success_table
 from benchmarks.learning.paper_claims import overall as verdict
+from benchmarks.learning.provenance import CODE
 from benchmarks.learning.results import begun_with, results_of, summarise
 from tests.viewer.run_folders import eval_line, rl_lines, sft_lines, train_line, write_run
 
@@ -39,8 +40,9 @@ CLAIMS = (Claim("good", "bad", "A paper"), Claim("bad", "good", "Another"))
 EXPERIMENT = Experiment("made-up", "Which is better", over_seeds(CONDITIONS, range(3)), CLAIMS)
 
 
-def finish(folder: Path) -> None:
-    (folder / DONE).write_text(json.dumps({"machine": {"cpu": "A processor", "cores": 2, "python": "3.11"}}))
+def finish(folder: Path, **code: int) -> None:
+    machine = {"cpu": "A processor", "cores": 2, "python": "3.11"}
+    (folder / DONE).write_text(json.dumps({"machine": machine, "code": CODE, **code}))
 
 
 @pytest.fixture
@@ -111,6 +113,33 @@ def test_a_score_without_an_interval_is_not_compared():
     measured = {"wins": 1, "episodes": 2, "reward_mean": 0.5, "reward_ci": None}
     cells = [{"label": "a", "seed": 0, "finished": True, "end": {"sampled": measured}}]
     assert score_pools(cells, "sampled") == {} and list(pools(cells, "sampled")) == ["a"]
+
+
+def test_results_with_a_cell_of_older_code_are_marked(runs, tmp_path):
+    assert results_of(runs, EXPERIMENT)["code"] == CODE
+    finish(runs / EXPERIMENT.cells[0].runs()[-1].name, code=1)
+    assert results_of(runs, EXPERIMENT)["code"] == 1
+    summarise(runs, [EXPERIMENT], tmp_path / "results")
+    write_pages(tmp_path / "results", tmp_path / "results", [EXPERIMENT])
+    claims, page = pages_of(tmp_path / "results")
+    assert "**Older code.**" in page and claims.count("](made-up.md) (older code) |") == 2
+
+
+def test_comparisons_say_what_share_of_the_ratios_was_clipped(runs):
+    for cell in EXPERIMENT.cells:
+        path = runs / cell.runs()[-1].name / "metrics.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        share = 0.08 if cell.label == "good" else 0.002
+        for line in lines:
+            if line["kind"] == "train":
+                line["loss"]["clip_fraction"] = share
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    results = results_of(runs, EXPERIMENT)
+    first = results["comparisons"][0]
+    assert first["clipped"] == pytest.approx([0.08, 0.002]) and "clipped 0.080 and 0.002 of the ratios" in sentence(
+        first
+    )
+    assert success_table(results["cells"]).count("| 0.080 |") == 2
 
 
 def test_a_run_cut_short_is_kept_but_not_compared(runs):

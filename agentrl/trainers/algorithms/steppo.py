@@ -61,7 +61,8 @@ def advantages(args: StepPO, batch: Batch, scores: BatchScores) -> Estimate:
 
 def policy_loss(args: StepPO, logprobs: Tensor, part: Part) -> Loss:
     """Clipped per step (paper, equations 7 and 8): `w = exp(mean of log(pi/pi_old) over the step's tokens)`,
-    `max(-w*A, -clip(w, 1-low, 1+high)*A)`, the mean over steps. (The released recipe clips at 3e-4 / 4e-4.)"""
+    `max(-w*A, -clip(w, 1-low, 1+high)*A)`, the mean over steps. (The released recipe clips at 3e-4 / 4e-4; 0.2, as
+    of a token, hardly ever clips such a mean.)"""
     log_ratio = log_ratios(logprobs, part.old, part.kept)
     unit = "step" if args.step_ratio else "token"
     ratio = unit_means(log_ratio, part.kept, unit, part.turn_ends).exp()

@@ -217,6 +217,9 @@ class AWR(OfflineArguments):
 
     loss: ActorLoss = "awr"
     """Advantage-weighted regression: no other works here."""
+    beta: float = 0.1
+    """An action that did better by this is imitated e times as much. At 1 all weights are nearly the same, which is
+    imitation of everything."""
     lam: float = 0.0
     """The share of the next step's value in an advantage; 0: the discounted outcome less the value, as in the paper."""
 

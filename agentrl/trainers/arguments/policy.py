@@ -170,8 +170,14 @@ class StepPO(CriticArguments):
     """Credit per step; False: per token."""
     step_ratio: bool = True
     """One ratio per step, the geometric mean of its tokens' ratios; False: one per token."""
+    clip_low: float = 0.0
+    """How far a ratio may fall below 1; 0: 0.03 for that of a step, a mean that moves little, and 0.2 for a token's."""
+    clip_high: float = 0.0
+    """How far it may rise above 1; 0: 0.04 for that of a step, and 0.2 for a token's."""
 
     def __post_init__(self) -> None:
+        low, high = (0.03, 0.04) if self.step_ratio else (0.2, 0.2)
+        self.clip_low, self.clip_high = self.clip_low or low, self.clip_high or high
         super().__post_init__()
         fraction("gamma", self.gamma)
         fraction("lam", self.lam)

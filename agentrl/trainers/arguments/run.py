@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
@@ -126,6 +126,9 @@ class RunArguments:
     """Episodes of each measurement."""
     eval_split: str = "test"
     """Split of the measurements."""
+    eval_env_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Arguments of every environment in measurements, in place of those that training gives it by the same names:
+    {"levels": null} measures on all levels where training has a few."""
     eval_modes: tuple[Literal["sampled", "greedy"], ...] = ("sampled", "greedy")
     """Measure at the training temperature, with the likeliest tokens, or both."""
     save_every: int = 10
@@ -148,6 +151,7 @@ class RunArguments:
         not_negative(self, "weight_decay env_timeout lora_alpha")
         self._check_types()
         self.deferred_judge()  # reads the environments, too
+        self.eval_specs()
         if self.engine_options and self.engine != "vllm":
             raise ConfigError("engine_options need engine=vllm")
 
@@ -209,6 +213,10 @@ class RunArguments:
         if not any(spec.weight for spec in found):
             raise ConfigError("env must name at least one environment with a weight above 0")
         return tuple(found)
+
+    def eval_specs(self) -> tuple[EnvSpec, ...]:
+        """The environments as they are measured."""
+        return tuple(replace(spec, kwargs={**spec.kwargs, **self.eval_env_kwargs}) for spec in self.specs())
 
     def deferred_judge(self) -> Any:
         """The judge that `ReasoningReward` and `OutcomeReward` wrappers leave their questions to, if there is one; the

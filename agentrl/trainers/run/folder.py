@@ -125,7 +125,7 @@ def evaluations_before(arguments: RunArguments) -> list[dict[str, Any]]:
     parent = checkpoint.parent.parent
     if checkpoint.parent.name != CHECKPOINTS or not (parent / METRICS).is_file():
         return []
-    made_with = {spec.id: own_arguments({"id": spec.id, "kwargs": spec.kwargs}) for spec in arguments.specs()}
+    made_with = {spec.id: own_arguments({"id": spec.id, "kwargs": spec.kwargs}) for spec in arguments.eval_specs()}
     found = []
     for line in read_run(parent).evals:
         env_id, mode = line.get("env_id"), "greedy" if line.get("greedy") else "sampled"

@@ -439,7 +439,7 @@ class Run:
         last = self.iteration == arguments.iterations
         if not arguments.eval_every or not (last or self.iteration % arguments.eval_every == 0):
             return
-        for spec in arguments.specs():
+        for spec in arguments.eval_specs():
             for mode in arguments.eval_modes:
                 self.evaluate(spec, greedy=mode == "greedy")
 
@@ -494,5 +494,5 @@ class Run:
         except MissingExtra as error:  # without pyarrow they stay what they are, which every reader takes too
             self.report(f"trajectories stay JSON lines: {error}")
         if self.arguments.report:
-            with trusted_arguments(spec.kwargs for spec in self.arguments.specs()):
+            with trusted_arguments(spec.kwargs for spec in (*self.arguments.specs(), *self.arguments.eval_specs())):
                 write_run_report(self.folder, play_again=True)

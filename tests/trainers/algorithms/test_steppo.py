@@ -100,6 +100,22 @@ def test_the_toy_is_learned(undecided, tmp_path, style) -> None:
     assert first["success"] < 0.6 and last["success"] > 0.9
 
 
+@pytest.mark.parametrize(
+    ("given", "clip"),
+    [
+        ({}, (0.03, 0.04)),
+        ({"step_gae": False}, (0.03, 0.04)),
+        ({"step_ratio": False}, (0.2, 0.2)),
+        ({"clip_low": 0.1}, (0.1, 0.04)),
+        ({"step_ratio": False, "clip_high": 0.3}, (0.2, 0.3)),
+    ],
+)
+def test_a_ratio_is_clipped_as_its_unit_needs(given, clip) -> None:
+    args = steppo.StepPO(**given)
+    assert (args.clip_low, args.clip_high) == clip
+    assert steppo.StepPO.from_json(args.to_json()) == args
+
+
 def test_the_ratio_of_a_step_is_the_geometric_mean_of_its_tokens(undecided, tmp_path) -> None:
     """With several epochs the ratios leave 1, and the two ways of clipping give different metrics."""
     found = []

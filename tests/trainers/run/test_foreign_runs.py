@@ -139,6 +139,7 @@ FORGED: dict[str, dict[str, Any]] = {
     "judge": {"env": [LAKE], "env_kwargs": {}, "strategy": "grounding", "judge": LLM},
     "judge of a wrapper": {"env": [LAKE], "env_kwargs": {}, "wrap": [{"wrapper": "ReasoningReward", "judge": LLM}]},
     "program": {"env": [LIBERO], "env_kwargs": {"assets": "official", "python": "/bin/false"}},
+    "program of evaluations": {"env": [LIBERO], "env_kwargs": {}, "eval_env_kwargs": {"python": "/bin/false"}},
     "engine": {"env": [LAKE], "env_kwargs": {}, "engine": "vllm", "engine_options": {"python": "/bin/false"}},
     "trackers": {"env": [LAKE], "env_kwargs": {}, "trackers": ["wandb"]},
 }

@@ -62,6 +62,7 @@ def test_a_stage_begins_with_its_parents_last_evaluation(imitation: Path) -> Non
         {"eval_episodes": 5},
         {"eval_split": "dev"},
         {"env_kwargs": {"max_turns": 3}},
+        {"eval_env_kwargs": {"max_turns": 3}},
         {"env": ("agentrl/Sokoban-Text-v0",)},
     ],
 )

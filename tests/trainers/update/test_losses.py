@@ -110,7 +110,7 @@ def test_steps_with_one_advantage_each_give_the_formula_of_the_paper() -> None:
         for span in spans:
             c.advantages[b, span] = float(len(terms) % 3 - 1)
             w = math.exp(slow.mean([float(c.new[b, i] - c.old[b, i]) for i in span]))
-            terms.append(slow.clipped(w, float(c.advantages[b, span[0]]), 0.2, 0.2, None))
+            terms.append(slow.clipped(w, float(c.advantages[b, span[0]]), 0.03, 0.04, None))  # the defaults
     close(step_loss(c.new, c.old, c.advantages, c.mask, turn_ends=c.ends).loss, slow.mean(terms))
 
 
