@@ -121,6 +121,13 @@ def fused_steps(model: Any) -> FusedSteps | None:
     return FusedSteps(model, triton_kernels)
 
 
+class Stream(NamedTuple):
+    """The residual stream in float32, and the sums of squares of pieces of each row."""
+
+    states: Tensor
+    squares: Tensor
+
+
 class Logits(NamedTuple):
     """Of each row, in float32; and for blocks of tokens the highest over the temperature, and the sum below it."""
 
@@ -146,13 +153,12 @@ class FusedSteps:
 
     def logits(self, lanes: Any, temperature: float) -> Logits:
         """Read each lane's token, write its keys and values, and say what may come next."""
-        weights, rows = self.model.model.embed_tokens.weight, lanes.rows
-        tiles = next(found for most, found in self.tiles.items() if rows <= most)
-        states = weights.index_select(0, lanes.token).float()
+        tiles = next(found for most, found in self.tiles.items() if lanes.rows <= most)
+        stream = self._embed(lanes)
         for index, layer in enumerate(self.model.model.layers):
-            self._attend(lanes, index, layer.input_layernorm, layer.self_attn, states, tiles)
-            self._feed_forward(layer.post_attention_layernorm, layer.mlp, states, tiles)
-        return self._vocabulary(states, temperature, tiles.vocabulary)
+            stream = self._attend(lanes, index, layer.input_layernorm, layer.self_attn, stream, tiles)
+            stream = self._feed_forward(layer.post_attention_layernorm, layer.mlp, stream, tiles)
+        return self._vocabulary(stream.states, temperature, tiles.vocabulary)
 
     def draw(self, lanes: Any, found: Logits, how: Sampling, stops: Tensor) -> None:
         """Draw a token for each lane, write it down and move on."""
@@ -165,59 +171,75 @@ class FusedSteps:
         )  # fmt: skip
         self.kernels.advance[(1,)](done, going, lanes.slot, lanes.step, rows, BLOCK=1024, **self.overlap)
 
-    def _attend(self, lanes: Any, index: int, norm: Any, layer: Any, states: Tensor, tiles: StepTiles) -> None:
-        (rows, width), room, size = states.shape, lanes.key_values, self.head_size
+    def _embed(self, lanes: Any) -> Stream:
+        table = self.model.model.embed_tokens.weight
+        stream = Stream(self._float32(lanes.rows, table.shape[1]), self._float32(lanes.rows, 1))
+        shape = {"BLOCK": _power_of_two(table.shape[1]), **self.overlap}
+        self.kernels.embed[(lanes.rows,)](lanes.token, table, *stream, table.shape[1], **shape)
+        return stream
+
+    def _attend(self, lanes: Any, index: int, norm: Any, layer: Any, stream: Stream, tiles: StepTiles) -> Stream:
+        (rows, width), pieces = stream.states.shape, stream.squares.shape[1]
+        room, size = lanes.key_values, self.head_size
         (keys, values), (prefix_keys, prefix_values) = room.own[index], room.shared[index]
         linear = (layer.q_proj, layer.k_proj, layer.v_proj)
         weights = [part.weight for part in linear]
         biases = [part.weight if part.bias is None else part.bias for part in linear]
         norms = [getattr(layer, name, norm).weight for name in ("q_norm", "k_norm")]
-        queries = states.new_empty(rows, self.heads, size, dtype=keys.dtype)
+        queries = keys.new_empty(rows, self.heads, size)
         qkv, reading, out = tiles.qkv, tiles.attention, tiles.out
         self.kernels.project_qkv[(_blocks(rows, qkv.rows), self.heads + 2 * self.kv_heads)](
-            states, norm.weight, *weights, *biases, *norms, self.cos, self.sin, lanes.position, lanes.slot,
-            queries, keys, values, rows, width, self.heads, self.kv_heads, keys.stride(0), keys.stride(1),
+            *stream, norm.weight, *weights, *biases, *norms, self.cos, self.sin, lanes.position, lanes.slot,
+            queries, keys, values, rows, width, pieces, self.heads, self.kv_heads, keys.stride(0), keys.stride(1),
             norm.variance_epsilon, HAS_BIAS=layer.q_proj.bias is not None, HAS_NORM=hasattr(layer, "q_norm"),
-            D=size, BM=qkv.rows, BK=qkv.inner, **qkv.launch, **self.overlap,
+            D=size, PIECES=_power_of_two(pieces), BM=qkv.rows, BK=qkv.inner, **qkv.launch, **self.overlap,
         )  # fmt: skip
         few = rows * self.kv_heads < FEW and room.prefix_capacity + room.capacity > LONG
         splits, together = SPLITS if few else 1, reading.rows or QUERIES // self.group
-        parts = states.new_empty(2 * splits, rows, self.heads, size)
-        sums = states.new_empty(2 * splits, rows, self.heads)
+        sums = self._float32(2 * splits, rows, self.heads)
+        parts = self._float32(*sums.shape, size)
         self.kernels.attend[(_blocks(rows, together), self.kv_heads, splits * (1 + together))](
             queries, prefix_keys, prefix_values, keys, values, lanes.shared, lanes.first, lanes.slot, parts, sums,
             rows, self.kv_heads, self.group, prefix_keys.stride(0), keys.stride(0), keys.stride(1), self.scale,
             SPLITS=splits, TOGETHER=together, D=size, BM=QUERIES, BN=reading.columns, **reading.launch, **self.overlap,
         )  # fmt: skip
+        stream = Stream(stream.states, self._float32(rows, _blocks(width, out.columns)))
         self.kernels.add_attention[(_blocks(rows, out.rows), _blocks(width, out.columns))](
-            parts, sums, layer.o_proj.weight, states, rows, width, self.heads,
+            parts, sums, layer.o_proj.weight, *stream, rows, width, self.heads,
             PARTS=2 * splits, D=size, BM=out.rows, BN=out.columns, **out.launch, **self.overlap,
         )  # fmt: skip
+        return stream
 
-    def _feed_forward(self, norm: Any, layer: Any, states: Tensor, tiles: StepTiles) -> None:
-        (rows, width), inner_width, up, down = states.shape, layer.up_proj.weight.shape[0], tiles.up, tiles.down
-        inner = states.new_empty(rows, inner_width, dtype=norm.weight.dtype)
+    def _feed_forward(self, norm: Any, layer: Any, stream: Stream, tiles: StepTiles) -> Stream:
+        (rows, width), pieces, up, down = stream.states.shape, stream.squares.shape[1], tiles.up, tiles.down
+        inner_width = layer.up_proj.weight.shape[0]
+        inner = norm.weight.new_empty(rows, inner_width)
         self.kernels.gate_up[(_blocks(rows, up.rows), _blocks(inner_width, up.columns))](
-            states, norm.weight, layer.gate_proj.weight, layer.up_proj.weight, inner, rows, width, inner_width,
-            norm.variance_epsilon, BM=up.rows, BN=up.columns, BK=up.inner, **up.launch, **self.overlap,
+            *stream, norm.weight, layer.gate_proj.weight, layer.up_proj.weight, inner,
+            rows, width, pieces, inner_width, norm.variance_epsilon,
+            PIECES=_power_of_two(pieces), BM=up.rows, BN=up.columns, BK=up.inner, **up.launch, **self.overlap,
         )  # fmt: skip
+        stream = Stream(stream.states, self._float32(rows, _blocks(width, down.columns)))
         self.kernels.add_product[(_blocks(rows, down.rows), _blocks(width, down.columns))](
-            inner, layer.down_proj.weight, states, rows, inner_width, width,
+            inner, layer.down_proj.weight, *stream, rows, inner_width, width,
             BM=down.rows, BN=down.columns, BK=down.inner, **down.launch, **self.overlap,
         )  # fmt: skip
+        return stream
 
     def _vocabulary(self, states: Tensor, temperature: float, tiles: Tiles) -> Logits:
-        (rows, width), norm, head = states.shape, self.model.model.norm, self.model.get_output_embeddings().weight
-        vocabulary, blocks = head.shape[0], _blocks(head.shape[0], BLOCK)
-        last = torch.empty_like(states, dtype=head.dtype)
-        shape = {"BLOCK": _power_of_two(width), **self.overlap}
+        (rows, width), norm, head = states.shape, self.model.model.norm, self.model.get_output_embeddings()
+        vocabulary, blocks = head.weight.shape[0], _blocks(head.weight.shape[0], BLOCK)
+        last, shape = head.weight.new_empty(rows, width), {"BLOCK": _power_of_two(width), **self.overlap}
         self.kernels.normalise[(rows,)](states, norm.weight, last, width, norm.variance_epsilon, **shape)
-        found = Logits(states.new_empty(rows, vocabulary), *(states.new_empty(rows, blocks) for _ in range(2)))
+        found = Logits(*(self._float32(rows, size) for size in (vocabulary, blocks, blocks)))
         self.kernels.project_vocabulary[(_blocks(rows, tiles.rows), blocks)](
-            last, head, *found, rows, width, vocabulary, blocks, temperature,
+            last, head.weight, *found, rows, width, vocabulary, blocks, temperature,
             BM=tiles.rows, BN=BLOCK, BK=tiles.inner, **tiles.launch, **self.overlap,
         )  # fmt: skip
         return found
+
+    def _float32(self, *shape: int) -> Tensor:
+        return torch.empty(shape, device=self.model.device)
 
 
 def _blocks(count: int, size: int) -> int:

@@ -13,7 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCau
 from agentrl.models.chat import Prompt
 from agentrl.models.decoding import FastDecoder, Lanes
 from agentrl.models.float32_head import compute_head_in_float32
-from agentrl.models.fused_steps import FusedSteps, Logits, Tiles, fused_steps, why_unsuited
+from agentrl.models.fused_steps import FusedSteps, Logits, Stream, Tiles, fused_steps, why_unsuited
 from agentrl.models.sampling import Decoder, Sampling, choose
 from agentrl.models.scoring import pack
 from agentrl.policies.hf import quick_products
@@ -154,8 +154,9 @@ def test_attention_in_parts_is_attention_over_prefix_and_own_keys(triton, heads,
         SPLITS=splits, TOGETHER=together, **blocks,
     )  # fmt: skip
     states, weight = torch.randn(rows, 24, generator=rng), torch.randn(24, heads * size, generator=rng)
-    found = states.clone()
-    triton.add_attention[(1, 2)](parts, sums, weight, found, rows, 24, heads, PARTS=2 * splits, **blocks)
+    found, squares = states.clone(), torch.empty(rows, 2)
+    triton.add_attention[(1, 2)](parts, sums, weight, found, squares, rows, 24, heads, PARTS=2 * splits, **blocks)
+    torch.testing.assert_close(squares.sum(1), found.square().sum(1))
     for row in range(rows):
         keys, values = (
             torch.cat([a[:, :prefix], b[row, :, first[row] : slot + 1]], 1) for a, b in zip(shared, own, strict=True)
@@ -204,10 +205,11 @@ def test_tiles_of_any_size_give_the_same(triton):
     found = []
     for tiles in (small, large, other):
         states = torch.randn(rows, 72, generator=torch.Generator().manual_seed(0))
+        stream = Stream(states.clone(), states.square().view(rows, 3, 24).sum(2))
         with torch.inference_mode():
             layer = model.model.layers[0]
             wanted = states + layer.mlp(layer.post_attention_layernorm(states))
-            fused._feed_forward(layer.post_attention_layernorm, layer.mlp, states, tiles)
+            states = fused._feed_forward(layer.post_attention_layernorm, layer.mlp, stream, tiles).states
         torch.testing.assert_close(states, wanted, atol=1e-4, rtol=1e-4)
         found.append(fused._vocabulary(states, 1.0, tiles.vocabulary).logits)
     torch.testing.assert_close(found[0], found[1], atol=1e-4, rtol=1e-4)

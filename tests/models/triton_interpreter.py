@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import torch
 
-_ids = [0, 0, 0]
+_ids, _grid = [0, 0, 0], [1, 1, 1]
 
 
 def kernels() -> ModuleType:
@@ -59,6 +59,7 @@ class Kernel:
 
     def run(self, grid, args, blocks):
         given = [address(arg) if isinstance(arg, torch.Tensor) else arg for arg in args]
+        _grid[: len(grid)] = grid
         for ids in product(*map(range, grid)):
             _ids[: len(ids)] = ids
             self.function(*given, **blocks)
@@ -99,6 +100,7 @@ LANGUAGE = {
     **{name: getattr(torch, name) for name in ("float32", "float64", "int32", "int64", "uint8")},
     **{name: getattr(torch, name) for name in ("exp", "exp2", "log", "log2", "rsqrt", "sigmoid")},
     "program_id": lambda axis: torch.tensor(_ids[axis], dtype=torch.int32),
+    "num_programs": lambda axis: _grid[axis],
     "arange": lambda start, end: torch.arange(start, end, dtype=torch.int32),
     "zeros": lambda shape, dtype: torch.zeros(shape, dtype=dtype),
     "full": lambda shape, value, dtype: torch.full(shape, value, dtype=dtype),
