@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from types import SimpleNamespace
 
 import pytest
@@ -16,16 +17,16 @@ from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.fused_steps import FusedSteps, Logits, Stream, Tiles, fused_steps, why_unsuited
 from agentrl.models.sampling import Decoder, Sampling, choose
 from agentrl.models.scoring import pack
-from agentrl.policies.hf import quick_products
 from tests.models.triton_interpreter import kernels
 
-SIZES = {"num_hidden_layers": 2, "vocab_size": 300, "max_position_embeddings": 256, "initializer_range": 0.2}
+SIZES = {"num_hidden_layers": 1, "vocab_size": 300, "max_position_embeddings": 256, "initializer_range": 0.2}
 MODELS = {
-    # Heads that share keys, an output layer of its own; widths that are no multiple of a block.
+    # Two layers, heads that share keys, an output layer of its own; widths that are no multiple of a block.
     "llama": (
         LlamaForCausalLM,
         LlamaConfig(
-            **SIZES, hidden_size=72, intermediate_size=100, num_attention_heads=6, num_key_value_heads=2, head_dim=32
+            **SIZES | {"num_hidden_layers": 2},
+            hidden_size=72, intermediate_size=100, num_attention_heads=6, num_key_value_heads=2, head_dim=32
         ),
     ),
     # Biases.
@@ -40,7 +41,7 @@ MODELS = {
     "qwen3": (
         Qwen3ForCausalLM,
         Qwen3Config(
-            **SIZES, hidden_size=48, intermediate_size=64, num_attention_heads=3, num_key_value_heads=3, head_dim=16
+            **SIZES, hidden_size=48, intermediate_size=64, num_attention_heads=2, num_key_value_heads=2, head_dim=16
         ),
     ),
 }  # fmt: skip
@@ -94,18 +95,24 @@ def compared(model, decoder, prompts, how, stops):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_kernels_sample_what_the_plain_decoder_samples(kind, triton):
-    model, stops = made(kind), [*range(30)]
+    model, stops = made(kind), [*range(60)]
     decoder = fused_decoder(model, triton, stops)
-    found = compared(model, decoder, prompts_of(7, shared=9), Sampling(0.8, max_new_tokens=6), stops)
+    found = compared(model, decoder, prompts_of(7, shared=9), Sampling(0.8, max_new_tokens=4), stops)
     assert len({len(answer.ids) for answer in found}) > 1
-    # The same lanes for rows that share nothing, with a cut; and greedily.
-    compared(model, decoder, prompts_of(5, shared=0), Sampling(top_p=0.9, top_k=40, max_new_tokens=4), stops)
-    compared(model, decoder, prompts_of(3, shared=3), Sampling(greedy=True, max_new_tokens=4), stops)
+    assert len(decoder.sets.kept) == 1
+
+
+def test_kept_lanes_serve_rows_that_share_nothing_with_a_cut_and_greedily(triton):
+    model = made("qwen3")
+    decoder = fused_decoder(model, triton, [])
+    compared(model, decoder, prompts_of(6, shared=5), Sampling(max_new_tokens=2), [])
+    compared(model, decoder, prompts_of(5, shared=0), Sampling(top_p=0.9, top_k=40, max_new_tokens=4), [])
+    compared(model, decoder, prompts_of(5, shared=3), Sampling(greedy=True, max_new_tokens=4), [])
     assert len(decoder.sets.kept) == 1
 
 
 def test_weights_changed_in_place_are_the_ones_that_steps_read(triton):
-    model, how = made("llama"), Sampling(max_new_tokens=3)
+    model, how = made("qwen2"), Sampling(max_new_tokens=2)
     compute_head_in_float32(model, torch.float32)
     decoder = fused_decoder(model, triton, [])
     before = compared(model, decoder, prompts_of(3, 2), how, [])
@@ -116,19 +123,30 @@ def test_weights_changed_in_place_are_the_ones_that_steps_read(triton):
     assert [answer.logprobs for answer in after] != [answer.logprobs for answer in before]
 
 
-def test_in_bfloat16_kernels_are_nearer_to_float32_than_modules(triton):
-    exact, narrow = made("llama"), made("llama").to(torch.bfloat16)
-    rows, noise, how = prompts_of(8, 3), torch.rand(8, 5), Sampling(max_new_tokens=5)
+@pytest.fixture
+def plain_products():
+    """oneDNN warns of processors that do not know bfloat16."""
+    before = torch.backends.mkldnn.enabled
+    torch.backends.mkldnn.set_flags(_enabled=False)
+    yield
+    torch.backends.mkldnn.set_flags(_enabled=before)
+
+
+def test_in_bfloat16_kernels_are_nearer_to_float32_than_modules(triton, plain_products):
+    narrow = made("llama").to(torch.bfloat16)
+    exact = deepcopy(narrow).float()
+    rows, how = prompts_of(8, 3), Sampling(max_new_tokens=4)
+    noise = torch.rand(8, 4, generator=torch.Generator().manual_seed(0))
     missed = {}
     for name, fused in (("kernels", FusedSteps(narrow, triton)), ("modules", None)):
         decoder = FastDecoder(narrow, 0, None, [], fixed=True)
         decoder.fused = fused
-        with torch.inference_mode(), quick_products(narrow):
+        with torch.inference_mode():
             gaps = []
-            for row, answer in zip(rows, decoder.run(rows, noise, [5] * 8, how), strict=True):
+            for row, answer in zip(rows, decoder.run(rows, noise, [4] * 8, how), strict=True):
                 ids = torch.tensor([[*row.ids, *answer.ids]])
                 scores = exact(ids).logits.log_softmax(-1)[0, :-1].gather(-1, ids[0, 1:, None])[:, 0]
-                gaps.append((scores[-4:] - torch.tensor(answer.logprobs[-4:])).abs())
+                gaps.append((scores[-3:] - torch.tensor(answer.logprobs[-3:])).abs())
         missed[name] = torch.cat(gaps).mean().item()
     assert missed["kernels"] < missed["modules"] < 0.2
 
@@ -136,7 +154,7 @@ def test_in_bfloat16_kernels_are_nearer_to_float32_than_modules(triton):
 # ---------------------------------------------------------------------- the parts
 
 
-@pytest.mark.parametrize(("heads", "kv_heads", "size"), [(6, 2, 16), (4, 4, 32), (16, 1, 16)])
+@pytest.mark.parametrize(("heads", "kv_heads", "size"), [(6, 2, 16), (3, 3, 32), (16, 1, 16)])
 @pytest.mark.parametrize(("prefix", "splits"), [(0, 1), (1, 1), (70, 1), (70, 4)])
 def test_attention_in_parts_is_attention_over_prefix_and_own_keys(triton, heads, kv_heads, size, prefix, splits):
     rng = torch.Generator().manual_seed(prefix)
