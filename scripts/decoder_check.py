@@ -105,7 +105,7 @@ def lanes_with_keys(fused: FusedSteps, rows: int, prefix: int, own: int) -> Lane
         shapes = ((rows, fused.kv_heads, room.capacity, size), (fused.kv_heads, room.prefix_capacity, size))
         for kept, shape in zip((room.own, room.shared), shapes, strict=True):
             kept.append(tuple(torch.randn(shape, device="cuda", dtype=weight.dtype) for _ in range(2)))
-    lanes.first.copy_(torch.arange(rows) % 5)
+    lanes.first.copy_(torch.arange(rows) % min(5, own))
     lanes.shared.fill_(prefix)
     lanes.slot.fill_(own)
     lanes.limits.fill_(256)
@@ -127,13 +127,14 @@ def check_layer(model: Any, rows: int, prefix: int, own: int, number: int) -> No
     lanes, exact = lanes_with_keys(fused, rows, prefix, own), copy.deepcopy(layer).float()
     tiles, room = next(found for most, found in fused.tiles.items() if rows <= most), lanes.key_values
     states = torch.randn(rows, model.config.hidden_size, device="cuda") * 3
-    stream = Stream(states.clone(), states.square().sum(1, keepdim=True))
+    scaled = (states * layer.input_layernorm.weight.float()).to(model.dtype)
+    stream = Stream(states.clone(), scaled, states.square().sum(1, keepdim=True))
     attention, normed = exact.self_attn, exact.input_layernorm(states)
     parts = (attention.q_proj, attention.k_proj, attention.v_proj)
     queries, keys, values = (part(normed).view(rows, -1, fused.head_size) for part in parts)
     cos, sin = (table[lanes.position].float()[:, None] for table in (fused.cos, fused.sin))
     queries, keys = (x * cos + torch.cat([-x.chunk(2, -1)[1], x.chunk(2, -1)[0]], -1) * sin for x in (queries, keys))
-    stream = fused._attend(lanes, number, layer.input_layernorm, layer.self_attn, stream, tiles)
+    stream = fused._attend(lanes, number, layer, stream, tiles)
     show("keys", room.own[number][0][:, :, own], keys)
     show("values", room.own[number][1][:, :, own], values)
     whole = [
@@ -147,9 +148,9 @@ def check_layer(model: Any, rows: int, prefix: int, own: int, number: int) -> No
     )
     show("attention", stream.states - states, attention.o_proj(attended.flatten(1)))
     before = stream.states.clone()
-    stream = fused._feed_forward(layer.post_attention_layernorm, layer.mlp, stream, tiles)
+    stream = fused._feed_forward(layer, model.model.norm, stream, tiles)
     show("feed-forward", stream.states - before, exact.mlp(exact.post_attention_layernorm(before)))
-    found = fused._vocabulary(stream.states, 0.7, tiles.vocabulary)
+    found = fused._vocabulary(stream, 0.7, tiles.vocabulary)
     last = copy.deepcopy(model.model.norm).float()(stream.states)
     show("logits", found.logits, last @ model.get_output_embeddings().weight.float().T)
     check_draw(fused, lanes, found)
@@ -232,11 +233,14 @@ def check_new_weights(model: Any) -> None:
     decoder = decoders_of(model)["kernels"]
     answers_of(decoder, prompts, how)
     weight = model.model.layers[2].self_attn.q_proj.weight
-    before = weight.detach().clone()
+    with torch.inference_mode(False):
+        before, other = weight.detach().clone(), weight.detach() * 0.3
     try:
-        for change in (lambda: weight.data.mul_(-1.5), lambda: setattr(weight, "data", before.clone().mul_(0.3))):
+        for change in (lambda: weight.data.mul_(-1.5), lambda: setattr(weight, "data", other)):
             change()
-            kept, fresh = (answers_of(each, prompts, how) for each in (decoder, decoders_of(model)["kernels"]))
+            fresh = decoders_of(model)["kernels"]
+            answers_of(fresh, prompts, how)  # prompts are recorded when they come again
+            kept, fresh = (answers_of(each, prompts, how) for each in (decoder, fresh))
             assert [answer.logprobs for answer in kept] == [answer.logprobs for answer in fresh], "a change was missed"
     finally:
         weight.data = before
@@ -317,7 +321,7 @@ class Nothing:
         return lambda *args, **blocks: None
 
 
-LAYER = ("project_qkv", "attend", "add_attention", "gate_up", "add_product")
+LAYER = ("project_qkv", "attend_prefix", "attend_own", "gate_up", "add_product")
 
 
 def time_kernels(model: Any) -> None:
@@ -331,7 +335,7 @@ def time_kernels(model: Any) -> None:
 
 def kernel_times(fused: FusedSteps, lanes: Lanes) -> dict[str, float]:
     found, stops, slot = {}, torch.tensor(NOBODY, device="cuda"), lanes.slot.item()
-    for name in (*LAYER, "normalise", "project_vocabulary", "no kernel"):
+    for name in (*LAYER, "embed", "project_vocabulary"):
         fused.kernels = Only(name)
         spent = 1000 * milliseconds(recorded(lambda: fused.logits(lanes, 1.0)))
         found[name] = spent / len(fused.model.model.layers) if name in LAYER else spent
@@ -346,25 +350,26 @@ def kernel_times(fused: FusedSteps, lanes: Lanes) -> dict[str, float]:
         fused.draw(lanes, fused.logits(lanes, 1.0), Sampling(), stops)
 
     found["whole step"] = 1000 * milliseconds(recorded(step))
-    fused.overlap = {"PDL": False}
-    found["whole step without overlap"] = 1000 * milliseconds(recorded(step))
     return found
 
 
 CHOICES = {  # rows, columns, inner, warps, stages
-    "qkv": """16 0 64 4 3, 16 0 64 2 4, 32 0 64 4 3, 32 0 64 4 4, 32 0 64 8 3, 32 0 128 4 3, 32 0 32 4 5, 64 0 64 4 3,
-        64 0 64 4 4, 64 0 32 4 4, 64 0 64 8 3, 128 0 64 4 3, 128 0 64 8 3""",
-    "attention": """1 64 0 4 3, 1 64 0 2 3, 1 32 0 2 3, 1 128 0 4 2, 5 64 0 4 3, 5 64 0 4 2, 5 64 0 2 3, 5 32 0 2 3,
-        5 32 0 1 4, 5 32 0 4 3, 5 128 0 4 2, 2 64 0 2 3""",
-    "out": """16 32 0 4 3, 16 64 0 4 3, 32 32 0 4 2, 32 32 0 4 3, 32 32 0 2 3, 32 64 0 4 3, 64 32 0 4 3, 64 64 0 4 3,
-        64 64 0 4 2, 128 64 0 8 3""",
-    "up": """32 32 64 4 4, 32 64 64 4 3, 32 64 64 4 4, 64 32 64 4 4, 64 64 64 4 3, 64 64 64 4 4, 64 64 64 8 3,
-        64 64 32 4 4, 128 64 64 8 3, 128 64 64 4 3, 128 128 64 8 3""",
-    "down": """16 32 128 4 4, 32 32 64 4 5, 32 32 128 4 3, 32 32 128 4 4, 32 32 256 4 3, 32 64 128 4 3, 32 64 64 4 5,
-        64 32 128 4 3, 64 32 64 4 5, 64 64 64 4 4, 64 64 128 4 3, 128 64 64 8 4""",
-    "vocabulary": """64 128 64 4 3, 64 128 64 8 3, 128 128 64 8 3, 128 128 64 8 4, 128 128 64 4 3, 128 128 32 8 4,
-        256 128 64 8 3""",
+    "qkv": """16 0 64 4 4, 16 0 64 4 6, 16 0 64 2 5, 16 0 128 4 3, 32 0 64 4 4, 32 0 64 4 6, 32 0 128 4 3, 32 0 128 4 4,
+        64 0 64 4 4, 64 0 64 4 5, 64 0 128 4 3, 128 0 64 8 4, 128 0 64 4 4""",
+    "prefix": """16 32 0 1 4, 16 64 0 2 3, 16 64 0 4 3, 16 32 0 2 4, 32 64 0 2 3, 32 64 0 4 3, 64 64 0 4 3, 64 32 0 4 4,
+        64 128 0 4 2""",
+    "own": "0 16 0 1 4, 0 32 0 1 3, 0 32 0 1 4, 0 32 0 2 4, 0 64 0 1 3, 0 64 0 2 3, 0 64 0 4 3, 0 128 0 4 2",
+    "out": """16 32 64 4 5, 32 32 64 4 5, 32 32 128 4 3, 32 32 64 2 5, 32 64 64 4 5, 64 32 64 4 5, 64 32 128 4 4,
+        64 64 64 4 4, 64 64 128 4 3, 128 64 64 8 4""",
+    "up": """16 64 64 4 5, 32 64 64 4 4, 32 64 64 4 5, 32 64 128 4 3, 64 32 64 4 5, 64 64 64 4 3, 64 64 64 4 4,
+        64 64 64 4 5, 64 64 128 4 3, 64 128 64 4 3, 64 128 64 8 4, 128 64 64 4 3, 128 64 64 8 4, 128 128 64 8 3,
+        128 128 64 8 4""",
+    "down": """16 32 128 4 5, 32 32 128 4 4, 32 32 128 4 6, 32 32 256 4 3, 64 32 64 4 5, 64 32 64 4 7, 64 32 128 4 4,
+        64 32 128 4 5, 64 32 256 4 3, 64 64 64 4 5, 64 64 128 4 3, 64 64 128 4 4, 128 64 64 8 4, 128 64 128 8 3""",
+    "vocabulary": """64 128 64 4 3, 64 128 64 4 4, 128 128 64 4 3, 128 128 64 4 4, 128 128 64 8 3, 256 128 64 8 3,
+        128 128 32 4 5""",
 }
+KERNELS = ("project_qkv", "attend_prefix", "attend_own", "add_product", "gate_up", "add_product", "project_vocabulary")
 
 
 def time_tiles(model: Any) -> None:
@@ -372,10 +377,9 @@ def time_tiles(model: Any) -> None:
     for rows in (256, 1024):
         fused = FusedSteps(model, kernels())
         lanes = lanes_with_keys(fused, rows, 130, 64)
-        for number, part in enumerate(CHOICES):
-            name = (*LAYER, "project_vocabulary")[number]
+        for part, name in zip(CHOICES, KERNELS, strict=True):
             found = sorted(tile_times(fused, lanes, part, name).items(), key=lambda item: item[1])
-            print(f"  {rows} rows, {name}: " + ", ".join(f"({key}) {value:.1f}" for key, value in found), flush=True)
+            print(f"  {rows} rows, {part}: " + ", ".join(f"({key}) {value:.1f}" for key, value in found), flush=True)
 
 
 def tile_times(fused: FusedSteps, lanes: Lanes, part: str, name: str) -> dict[str, float]:
@@ -425,7 +429,7 @@ def main() -> int:
         start = time.perf_counter()
         print(f"{work.__name__}: {(work.__doc__ or '').splitlines()[0]}", flush=True)
         try:
-            with torch.no_grad():
+            with torch.inference_mode():
                 work(model)
             verdict = "ok"
         except Exception:  # the other checks are worth their time too

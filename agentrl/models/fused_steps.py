@@ -1,4 +1,4 @@
-"""Decoding steps of Llama-like models by the kernels of `triton_kernels`: five a layer where modules need about forty.
+"""Decoding steps of Llama-like models by the kernels of `triton_kernels`: six a layer where modules need about forty.
 
 The kernels read the model's own weights where they lie. Nothing is fused ahead of time and nothing copied, so a trainer
 that changes weights in place changes what the steps compute, with nothing to refresh.
@@ -21,8 +21,7 @@ log = logging.getLogger(__name__)
 KINDS = ("llama", "qwen2", "qwen3")
 ROTATIONS = ("default", "linear", "llama3", "yarn")  # others depend on the length of the text
 HEAD_SIZES = (16, 32, 64, 128, 256)
-SPLITS, FEW, LONG = 4, 256, 512  # keys are read in so many pieces where heads of rows are few and keys many
-QUERIES = 16  # of a program of the attention: the least that a matrix product takes
+QUERIES = 16  # of a program that reads own keys: the least that a matrix product takes
 
 
 class Tiles(NamedTuple):
@@ -44,7 +43,8 @@ class StepTiles(NamedTuple):
     """Of each kernel of a step."""
 
     qkv: Tiles
-    attention: Tiles  # rows: read together; columns: keys at a time
+    prefix: Tiles  # rows: queries; columns: keys at a time
+    own: Tiles  # columns: keys at a time
     out: Tiles
     up: Tiles
     down: Tiles
@@ -54,28 +54,31 @@ class StepTiles(NamedTuple):
 # By how many rows there are, at most.
 TILES = {
     16: StepTiles(
-        qkv=Tiles(16, 0, 64),
-        attention=Tiles(0, 64, 0),
-        out=Tiles(16, 16, 0),
-        up=Tiles(16, 32, 64),
-        down=Tiles(16, 16, 128),
+        qkv=Tiles(16, 0, 64, stages=4),
+        prefix=Tiles(16, 64, 0, warps=2),
+        own=Tiles(0, 32, 0, warps=1, stages=4),
+        out=Tiles(16, 32, 64, stages=4),
+        up=Tiles(16, 64, 64, stages=4),
+        down=Tiles(16, 32, 128, stages=4),
         vocabulary=Tiles(16, 128, 64),
     ),
     256: StepTiles(
-        qkv=Tiles(32, 0, 64),
-        attention=Tiles(0, 64, 0),
-        out=Tiles(32, 32, 0),
-        up=Tiles(64, 64, 64),
-        down=Tiles(32, 32, 128),
-        vocabulary=Tiles(128, 128, 64, 8),
+        qkv=Tiles(32, 0, 64, stages=4),
+        prefix=Tiles(16, 64, 0, warps=2),
+        own=Tiles(0, 32, 0, warps=1, stages=4),
+        out=Tiles(64, 32, 64, stages=5),
+        up=Tiles(64, 64, 64, stages=4),
+        down=Tiles(64, 32, 64, stages=5),
+        vocabulary=Tiles(128, 128, 64),
     ),
     1 << 30: StepTiles(
-        qkv=Tiles(64, 0, 64),
-        attention=Tiles(0, 64, 0),
-        out=Tiles(64, 64, 0),
-        up=Tiles(128, 64, 64, 8),
-        down=Tiles(64, 64, 64),
-        vocabulary=Tiles(128, 128, 64, 8),
+        qkv=Tiles(64, 0, 64, stages=4),
+        prefix=Tiles(32, 64, 0),
+        own=Tiles(0, 32, 0, warps=1, stages=4),
+        out=Tiles(64, 64, 64, stages=4),
+        up=Tiles(128, 128, 64, warps=8),
+        down=Tiles(64, 64, 128),
+        vocabulary=Tiles(128, 128, 64),
     ),
 }
 
@@ -122,9 +125,10 @@ def fused_steps(model: Any) -> FusedSteps | None:
 
 
 class Stream(NamedTuple):
-    """The residual stream in float32, and the sums of squares of pieces of each row."""
+    """The residual stream in float32, the same times the weight of the next norm, and sums of squares of its pieces."""
 
     states: Tensor
+    scaled: Tensor
     squares: Tensor
 
 
@@ -148,17 +152,17 @@ class FusedSteps:
         positions = torch.arange(model.config.max_position_embeddings, device=model.device)[None]
         self.cos, self.sin = (table[0] for table in model.model.rotary_emb(model.model.norm.weight, positions))
         self.tiles = TILES
-        overlap = model.device.type == "cuda" and torch.cuda.get_device_capability(model.device) >= (9, 0)
-        self.overlap = {"PDL": True, "launch_pdl": True} if overlap else {"PDL": False}
 
     def logits(self, lanes: Any, temperature: float) -> Logits:
         """Read each lane's token, write its keys and values, and say what may come next."""
         tiles = next(found for most, found in self.tiles.items() if lanes.rows <= most)
-        stream = self._embed(lanes)
-        for index, layer in enumerate(self.model.model.layers):
-            stream = self._attend(lanes, index, layer.input_layernorm, layer.self_attn, stream, tiles)
-            stream = self._feed_forward(layer.post_attention_layernorm, layer.mlp, stream, tiles)
-        return self._vocabulary(stream.states, temperature, tiles.vocabulary)
+        body = self.model.model
+        following = [*(layer.input_layernorm for layer in body.layers), body.norm]
+        stream = self._embed(lanes, following[0])
+        for index, layer in enumerate(body.layers):
+            stream = self._attend(lanes, index, layer, stream, tiles)
+            stream = self._feed_forward(layer, following[index + 1], stream, tiles)
+        return self._vocabulary(stream, temperature, tiles.vocabulary)
 
     def draw(self, lanes: Any, found: Logits, how: Sampling, stops: Tensor) -> None:
         """Draw a token for each lane, write it down and move on."""
@@ -167,74 +171,78 @@ class FusedSteps:
         self.kernels.draw[(rows,)](
             *found, lanes.noise, stops, lanes.limits, lanes.step, lanes.token, lanes.tokens, lanes.logprobs,
             done, lanes.position, found.logits.shape[1], blocks, steps, len(stops), how.temperature,
-            GREEDY=how.greedy, BLOCKS=_power_of_two(blocks), BN=BLOCK, STOPS=_power_of_two(len(stops)), **self.overlap,
+            GREEDY=how.greedy, BLOCKS=_power_of_two(blocks), BN=BLOCK, STOPS=_power_of_two(len(stops)),
         )  # fmt: skip
-        self.kernels.advance[(1,)](done, going, lanes.slot, lanes.step, rows, BLOCK=1024, **self.overlap)
+        self.kernels.advance[(1,)](done, going, lanes.slot, lanes.step, rows, BLOCK=1024)
 
-    def _embed(self, lanes: Any) -> Stream:
-        table = self.model.model.embed_tokens.weight
-        stream = Stream(self._float32(lanes.rows, table.shape[1]), self._float32(lanes.rows, 1))
-        shape = {"BLOCK": _power_of_two(table.shape[1]), **self.overlap}
-        self.kernels.embed[(lanes.rows,)](lanes.token, table, *stream, table.shape[1], **shape)
+    def _embed(self, lanes: Any, norm: Any) -> Stream:
+        table, rows = self.model.model.embed_tokens.weight, lanes.rows
+        width = table.shape[1]
+        stream = Stream(self._float32(rows, width), table.new_empty(rows, width), self._float32(rows, 1))
+        self.kernels.embed[(rows,)](lanes.token, table, norm.weight, *stream, width, BLOCK=_power_of_two(width))
         return stream
 
-    def _attend(self, lanes: Any, index: int, norm: Any, layer: Any, stream: Stream, tiles: StepTiles) -> Stream:
+    def _attend(self, lanes: Any, index: int, layer: Any, stream: Stream, tiles: StepTiles) -> Stream:
         (rows, width), pieces = stream.states.shape, stream.squares.shape[1]
-        room, size = lanes.key_values, self.head_size
-        (keys, values), (prefix_keys, prefix_values) = room.own[index], room.shared[index]
-        linear = (layer.q_proj, layer.k_proj, layer.v_proj)
-        weights = [part.weight for part in linear]
-        biases = [part.weight if part.bias is None else part.bias for part in linear]
-        norms = [getattr(layer, name, norm).weight for name in ("q_norm", "k_norm")]
+        room, size, part, norm = lanes.key_values, self.head_size, layer.self_attn, layer.input_layernorm
+        (keys, values), prefix = room.own[index], room.shared[index]
+        linear = (part.q_proj, part.k_proj, part.v_proj)
+        weights = [one.weight for one in linear]
+        biases = [one.weight if one.bias is None else one.bias for one in linear]
+        norms = [getattr(part, name, norm).weight for name in ("q_norm", "k_norm")]
         queries = keys.new_empty(rows, self.heads, size)
-        qkv, reading, out = tiles.qkv, tiles.attention, tiles.out
+        qkv, shared, own = tiles.qkv, tiles.prefix, tiles.own
         self.kernels.project_qkv[(_blocks(rows, qkv.rows), self.heads + 2 * self.kv_heads)](
-            *stream, norm.weight, *weights, *biases, *norms, self.cos, self.sin, lanes.position, lanes.slot,
+            stream.scaled, stream.squares, *weights, *biases, *norms, self.cos, self.sin, lanes.position, lanes.slot,
             queries, keys, values, rows, width, pieces, self.heads, self.kv_heads, keys.stride(0), keys.stride(1),
-            norm.variance_epsilon, HAS_BIAS=layer.q_proj.bias is not None, HAS_NORM=hasattr(layer, "q_norm"),
-            D=size, PIECES=_power_of_two(pieces), BM=qkv.rows, BK=qkv.inner, **qkv.launch, **self.overlap,
+            norm.variance_epsilon, HAS_BIAS=part.q_proj.bias is not None, HAS_NORM=hasattr(part, "q_norm"),
+            D=size, PIECES=_power_of_two(pieces), BM=qkv.rows, BK=qkv.inner, **qkv.launch,
         )  # fmt: skip
-        few = rows * self.kv_heads < FEW and room.prefix_capacity + room.capacity > LONG
-        splits, together = SPLITS if few else 1, reading.rows or QUERIES // self.group
-        sums = self._float32(2 * splits, rows, self.heads)
-        parts = self._float32(*sums.shape, size)
-        self.kernels.attend[(_blocks(rows, together), self.kv_heads, splits * (1 + together))](
-            queries, prefix_keys, prefix_values, keys, values, lanes.shared, lanes.first, lanes.slot, parts, sums,
-            rows, self.kv_heads, self.group, prefix_keys.stride(0), keys.stride(0), keys.stride(1), self.scale,
-            SPLITS=splits, TOGETHER=together, D=size, BM=QUERIES, BN=reading.columns, **reading.launch, **self.overlap,
+        found = [self._float32(rows, self.heads), self._float32(rows, self.heads), self._float32(*queries.shape)]
+        if room.prefix_capacity:
+            self.kernels.attend_prefix[(_blocks(rows, shared.rows // self.group), self.kv_heads)](
+                queries, *prefix, lanes.shared, *found, rows, self.kv_heads, self.group, prefix[0].stride(0),
+                self.scale, D=size, BM=shared.rows, BN=shared.columns, **shared.launch,
+            )  # fmt: skip
+        attended = torch.empty_like(queries)
+        self.kernels.attend_own[(rows, self.kv_heads)](
+            queries, keys, values, lanes.first, lanes.slot, *found, attended,
+            self.kv_heads, self.group, keys.stride(0), keys.stride(1), self.scale,
+            HAS_PREFIX=room.prefix_capacity > 0, D=size, BM=QUERIES, BN=own.columns, **own.launch,
         )  # fmt: skip
-        stream = Stream(stream.states, self._float32(rows, _blocks(width, out.columns)))
-        self.kernels.add_attention[(_blocks(rows, out.rows), _blocks(width, out.columns))](
-            parts, sums, layer.o_proj.weight, *stream, rows, width, self.heads,
-            PARTS=2 * splits, D=size, BM=out.rows, BN=out.columns, **out.launch, **self.overlap,
-        )  # fmt: skip
-        return stream
+        return self._add(attended.flatten(1), part.o_proj.weight, layer.post_attention_layernorm, stream, tiles.out)
 
-    def _feed_forward(self, norm: Any, layer: Any, stream: Stream, tiles: StepTiles) -> Stream:
-        (rows, width), pieces, up, down = stream.states.shape, stream.squares.shape[1], tiles.up, tiles.down
-        inner_width = layer.up_proj.weight.shape[0]
-        inner = norm.weight.new_empty(rows, inner_width)
+    def _feed_forward(self, layer: Any, following: Any, stream: Stream, tiles: StepTiles) -> Stream:
+        (rows, width), pieces, up = stream.states.shape, stream.squares.shape[1], tiles.up
+        norm, part = layer.post_attention_layernorm, layer.mlp
+        inner_width = part.up_proj.weight.shape[0]
+        inner = stream.scaled.new_empty(rows, inner_width)
         self.kernels.gate_up[(_blocks(rows, up.rows), _blocks(inner_width, up.columns))](
-            *stream, norm.weight, layer.gate_proj.weight, layer.up_proj.weight, inner,
+            stream.scaled, stream.squares, part.gate_proj.weight, part.up_proj.weight, inner,
             rows, width, pieces, inner_width, norm.variance_epsilon,
-            PIECES=_power_of_two(pieces), BM=up.rows, BN=up.columns, BK=up.inner, **up.launch, **self.overlap,
+            PIECES=_power_of_two(pieces), BM=up.rows, BN=up.columns, BK=up.inner, **up.launch,
         )  # fmt: skip
-        stream = Stream(stream.states, self._float32(rows, _blocks(width, down.columns)))
-        self.kernels.add_product[(_blocks(rows, down.rows), _blocks(width, down.columns))](
-            inner, layer.down_proj.weight, *stream, rows, inner_width, width,
-            BM=down.rows, BN=down.columns, BK=down.inner, **down.launch, **self.overlap,
+        return self._add(inner, part.down_proj.weight, following, stream, tiles.down)
+
+    def _add(self, left: Tensor, weight: Tensor, following: Any, stream: Stream, tiles: Tiles) -> Stream:
+        """Project and add to the residual stream, which the norm `following` reads next."""
+        (rows, width), pieces = stream.states.shape, _blocks(stream.states.shape[1], tiles.columns)
+        stream = stream._replace(squares=self._float32(rows, pieces))
+        self.kernels.add_product[(_blocks(rows, tiles.rows), pieces)](
+            left, weight, following.weight, *stream, rows, left.shape[1], width,
+            BM=tiles.rows, BN=tiles.columns, BK=tiles.inner, **tiles.launch,
         )  # fmt: skip
         return stream
 
-    def _vocabulary(self, states: Tensor, temperature: float, tiles: Tiles) -> Logits:
-        (rows, width), norm, head = states.shape, self.model.model.norm, self.model.get_output_embeddings()
-        vocabulary, blocks = head.weight.shape[0], _blocks(head.weight.shape[0], BLOCK)
-        last, shape = head.weight.new_empty(rows, width), {"BLOCK": _power_of_two(width), **self.overlap}
-        self.kernels.normalise[(rows,)](states, norm.weight, last, width, norm.variance_epsilon, **shape)
+    def _vocabulary(self, stream: Stream, temperature: float, tiles: Tiles) -> Logits:
+        (rows, width), pieces = stream.states.shape, stream.squares.shape[1]
+        weight = self.model.get_output_embeddings().weight
+        vocabulary, blocks = weight.shape[0], _blocks(weight.shape[0], BLOCK)
         found = Logits(*(self._float32(rows, size) for size in (vocabulary, blocks, blocks)))
         self.kernels.project_vocabulary[(_blocks(rows, tiles.rows), blocks)](
-            last, head.weight, *found, rows, width, vocabulary, blocks, temperature,
-            BM=tiles.rows, BN=BLOCK, BK=tiles.inner, **tiles.launch, **self.overlap,
+            stream.scaled, stream.squares, weight, *found, rows, width, pieces, vocabulary, blocks,
+            self.model.model.norm.variance_epsilon, temperature,
+            PIECES=_power_of_two(pieces), BM=tiles.rows, BN=BLOCK, BK=tiles.inner, **tiles.launch,
         )  # fmt: skip
         return found
 

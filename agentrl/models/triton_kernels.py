@@ -1,4 +1,4 @@
-"""Kernels of one decoding step of a Llama-like model, in Triton: five a layer, and four for the token.
+"""Kernels of one decoding step of a Llama-like model, in Triton: six a layer, and four around them.
 
 Everything that varies between batches and models is a run-time argument; compiled in are block sizes, the size of a
 head and which parts a model has. Rows never meet: what a row says does not depend on the others.
@@ -7,8 +7,9 @@ Products are added up in float32, and so is the residual stream; rounded to the 
 product. A trainer in bfloat16 rounds more often. To round where it does brings the two no closer: after some layers
 their roundings agree no more than chance. What is not rounded here is one error less between them.
 
-A root-mean-square norm costs no kernel of its own: whoever writes a tile of the residual stream writes the sums of its
-squares beside it, and whoever reads the stream adds them up.
+A root-mean-square norm costs no kernel of its own. Whoever writes a tile of the residual stream also writes it times
+the weight of the next norm, ready for a product, and the sum of its squares; the factor of a row is applied to the
+product.
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ from __future__ import annotations
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
 
+# ---------------------------------------------------------------------- the residual stream
+
 
 @triton.jit
-def await_previous(PDL: tl.constexpr):
-    """Where kernels overlap: wait for what the one before has written, and let the next one be launched."""
-    if PDL:
-        tl.extra.cuda.gdc_wait()
-        tl.extra.cuda.gdc_launch_dependents()
+def embed(token, table, norm, states, scaled, squares, width, BLOCK: tl.constexpr):
+    """The first residual stream; a program writes one row."""
+    row, column = tl.program_id(0), tl.arange(0, BLOCK)
+    mask, at = column < width, row * width + column
+    read = tl.load(table + tl.load(token + row) * width + column, mask=mask, other=0.0).to(tl.float32)
+    tl.store(states + at, read, mask=mask)
+    tl.store(scaled + at, read * tl.load(norm + column, mask=mask, other=0.0).to(tl.float32), mask=mask)
+    tl.store(squares + row, tl.sum(read * read, axis=0))
 
 
 @triton.jit
@@ -35,23 +41,33 @@ def norm_factor(squares, row, rows, pieces, width, eps, PIECES: tl.constexpr):
 
 
 @triton.jit
-def add_tile(found, states, squares, row, out, rows, width):
-    """Add a tile to the residual stream, and write down the squares of what it is then."""
-    place, mask = states + row[:, None] * width + out[None, :], (row < rows)[:, None] & (out < width)[None, :]
-    after = tl.load(place, mask=mask, other=0.0) + found
-    tl.store(place, after, mask=mask)
-    at = row * tl.num_programs(1) + tl.program_id(1)
-    tl.store(squares + at, tl.sum(after * after, axis=1), mask=row < rows)
+def product(left, weight, row, out, rows, inner, outs, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The tile [row, out] of left x transposed weight; `inner` is the width of both."""
+    found = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, inner, BK):
+        column = start + tl.arange(0, BK)
+        valid = column < inner
+        read = tl.load(left + row[:, None] * inner + column, mask=(row < rows)[:, None] & valid, other=0.0)
+        part = tl.load(weight + out * inner + column[:, None], mask=(out < outs) & valid[:, None], other=0.0)
+        found = tl.dot(read, part, found, input_precision="ieee")
+    return found
 
 
 @triton.jit
-def embed(token, table, states, squares, width, BLOCK: tl.constexpr, PDL: tl.constexpr):
-    """The first residual stream; a program writes one row."""
-    await_previous(PDL)
-    row, column = tl.program_id(0), tl.arange(0, BLOCK)
-    read = tl.load(table + tl.load(token + row) * width + column, mask=column < width, other=0.0).to(tl.float32)
-    tl.store(states + row * width + column, read, mask=column < width)
-    tl.store(squares + row, tl.sum(read * read, axis=0))
+def add_product(
+    left, weight, norm, states, scaled, squares, rows, inner, width,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """Project, add to the residual stream, and prepare it for the next norm."""
+    row = tl.program_id(0) * BM + tl.arange(0, BM)
+    out = tl.program_id(1) * BN + tl.arange(0, BN)
+    found = product(left, weight, row, out, rows, inner, width, BM, BN, BK)
+    at, mask = row[:, None] * width + out[None, :], (row < rows)[:, None] & (out < width)[None, :]
+    found += tl.load(states + at, mask=mask, other=0.0)
+    tl.store(states + at, found, mask=mask)
+    tl.store(scaled + at, found * tl.load(norm + out, mask=out < width, other=0.0).to(tl.float32), mask=mask)
+    piece = row * tl.num_programs(1) + tl.program_id(1)
+    tl.store(squares + piece, tl.sum(found * found, axis=1), mask=row < rows)
 
 
 # ---------------------------------------------------------------------- attention
@@ -59,14 +75,13 @@ def embed(token, table, states, squares, width, BLOCK: tl.constexpr, PDL: tl.con
 
 @triton.jit
 def project_qkv(
-    states, squares, norm, q_weight, k_weight, v_weight, q_bias, k_bias, v_bias, q_norm, k_norm,
+    scaled, squares, q_weight, k_weight, v_weight, q_bias, k_bias, v_bias, q_norm, k_norm,
     cos, sin, position, slot, queries, keys, values,
     rows, width, pieces, heads, kv_heads, row_stride, head_stride, eps,
     HAS_BIAS: tl.constexpr, HAS_NORM: tl.constexpr, D: tl.constexpr, PIECES: tl.constexpr,
-    BM: tl.constexpr, BK: tl.constexpr, PDL: tl.constexpr,
+    BM: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """Norm, queries, keys and values, rotation; keys and values go into the cache. A program makes one head's tile."""
-    await_previous(PDL)
+    """Queries, keys and values, rotated; keys and values go into the cache. A program makes one head's tile."""
     head = tl.program_id(1)
     row = tl.program_id(0) * BM + tl.arange(0, BM)
     weight, bias, scales, place = q_weight, q_bias, q_norm, head
@@ -75,16 +90,8 @@ def project_qkv(
     if head >= heads + kv_heads:
         weight, bias, place = v_weight, v_bias, head - heads - kv_heads
     size, inside = tl.arange(0, D), row < rows
-    factor = norm_factor(squares, row, rows, pieces, width, eps, PIECES)
-    found = tl.zeros((BM, D), tl.float32)
-    for start in range(0, width, BK):
-        column = start + tl.arange(0, BK)
-        valid = column < width
-        read = tl.load(states + row[:, None] * width + column, mask=inside[:, None] & valid, other=0.0)
-        scale = tl.load(norm + column, mask=valid, other=0.0).to(tl.float32)
-        part = tl.load(weight + (place * D + size) * width + column[:, None], mask=valid[:, None], other=0.0)
-        read = (read * factor * scale).to(part.dtype)
-        found = tl.dot(read, part, found, input_precision="ieee")
+    found = product(scaled, weight + place * D * width, row, size, rows, width, D, BM, D, BK)
+    found *= norm_factor(squares, row, rows, pieces, width, eps, PIECES)
     if HAS_BIAS:
         found += tl.load(bias + place * D + size).to(tl.float32)
     if head < heads + kv_heads:
@@ -106,81 +113,66 @@ def project_qkv(
 
 
 @triton.jit
-def attend(
-    queries, prefix_keys, prefix_values, own_keys, own_values, prefix_length, first, slot, parts, sums,
-    rows, kv_heads, group, prefix_stride, row_stride, head_stride, scale,
-    SPLITS: tl.constexpr, TOGETHER: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    PDL: tl.constexpr,
-):  # fmt: skip
-    """Attention of one new token a row, in `2 * SPLITS` parts that are put together later: prefix, then own keys.
-
-    A program reads a piece of the prefix for `TOGETHER` rows, or a piece of one row's own keys, which are those from
-    `first` to `slot`. The `group` queries of a key head stand side by side. `sums` are base-2 logarithms.
-    """
-    await_previous(PDL)
-    kv_head, piece = tl.program_id(1), tl.program_id(2)
-    row, count = tl.program_id(0) * TOGETHER, TOGETHER * group
-    begin, end, split = 0, tl.load(prefix_length).to(tl.int32), piece
-    k, v = prefix_keys + kv_head * prefix_stride, prefix_values + kv_head * prefix_stride
-    if piece >= SPLITS:
-        row, count, split = row + (piece - SPLITS) // SPLITS, group, (piece - SPLITS) % SPLITS
-        begin = tl.load(first + row, mask=row < rows, other=0).to(tl.int32)
-        end = tl.load(slot).to(tl.int32) + 1
-        k, v = own_keys + kv_head * head_stride, own_values + kv_head * head_stride
-        k, v = k + row.to(tl.int64) * row_stride, v + row.to(tl.int64) * row_stride
-    length = tl.cdiv(end - begin, SPLITS)
-    begin += split * length
-    end = tl.minimum(begin + length, end)
-    query, size = tl.arange(0, BM), tl.arange(0, D)
-    asking = (query < count) & (row + query // group < rows)
-    place = (row + query // group) * kv_heads * group + kv_head * group + query % group
-    asked = tl.load(queries + place[:, None] * D + size, mask=asking[:, None], other=0.0)
-    top = tl.full((BM,), -float("inf"), tl.float32)
-    total, found = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
-    if row < rows:
-        for start in range(begin, end, BN):
-            key = start + tl.arange(0, BN)
-            valid = key < end
-            read = tl.load(k + key * D + size[:, None], mask=valid, other=0.0)
-            scores = tl.dot(asked, read, input_precision="ieee") * (scale * 1.4426950408889634)
-            scores = tl.where(valid, scores, -float("inf"))
-            highest = tl.maximum(top, tl.max(scores, axis=1))
-            weights, kept = tl.exp2(scores - highest[:, None]), tl.exp2(top - highest)
-            read = tl.load(v + key[:, None] * D + size, mask=valid[:, None], other=0.0)
-            found = tl.dot(weights.to(read.dtype), read, found * kept[:, None], input_precision="ieee")
-            top, total = highest, total * kept + tl.sum(weights, axis=1)
-    part = tl.where(piece < SPLITS, split, SPLITS + split)
-    place += part * rows * kv_heads * group
-    some = total > 0
-    tl.store(sums + place, tl.where(some, top + tl.log2(tl.where(some, total, 1.0)), -float("inf")), mask=asking)
-    tl.store(parts + place[:, None] * D + size, found / tl.where(some, total, 1.0)[:, None], mask=asking[:, None])
+def read_keys(asked, k, v, begin, end, scale, top, total, found, D: tl.constexpr, BN: tl.constexpr):
+    """Attention to the keys from `begin` to `end`, on top of what was found so far: the highest score, the sum of the
+    weights below it (to base 2) and of the weighted values."""
+    size = tl.arange(0, D)
+    for start in range(begin, end, BN):
+        key = start + tl.arange(0, BN)
+        valid = key < end
+        read = tl.load(k + key * D + size[:, None], mask=valid[None, :], other=0.0)
+        scores = tl.dot(asked, read, input_precision="ieee") * (scale * 1.4426950408889634)
+        scores = tl.where(valid[None, :], scores, -float("inf"))
+        highest = tl.maximum(top, tl.max(scores, axis=1))
+        weights, kept = tl.exp2(scores - highest[:, None]), tl.exp2(top - highest)
+        read = tl.load(v + key[:, None] * D + size, mask=valid[:, None], other=0.0)
+        found = tl.dot(weights.to(read.dtype), read, found * kept[:, None], input_precision="ieee")
+        top, total = highest, total * kept + tl.sum(weights, axis=1)
+    return top, total, found
 
 
 @triton.jit
-def add_attention(
-    parts, sums, weight, states, squares, rows, width, heads,
-    PARTS: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PDL: tl.constexpr,
+def attend_prefix(
+    queries, keys, values, length, tops, totals, parts, rows, kv_heads, group, head_stride, scale,
+    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Put the parts of the attention together, project them and add them to the residual stream."""
-    await_previous(PDL)
-    row = tl.program_id(0) * BM + tl.arange(0, BM)
-    out = tl.program_id(1) * BN + tl.arange(0, BN)
-    inside, valid, size = row < rows, out < width, tl.arange(0, D)
-    found = tl.zeros((BM, BN), tl.float32)
-    for head in range(heads):
-        into = tl.load(weight + out * heads * D + (head * D + size)[:, None], mask=valid, other=0.0)
-        place = row * heads + head
-        top = tl.full((BM,), -1e30, tl.float32)
-        for part in tl.static_range(PARTS):
-            top = tl.maximum(top, tl.load(sums + part * rows * heads + place, mask=inside, other=-1e30))
-        total, whole = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
-        for part in tl.static_range(PARTS):
-            at = part * rows * heads + place
-            share = tl.exp2(tl.load(sums + at, mask=inside, other=-1e30) - top)
-            total += share
-            whole += share[:, None] * tl.load(parts + at[:, None] * D + size, mask=inside[:, None], other=0.0)
-        found = tl.dot((whole / total[:, None]).to(into.dtype), into, found, input_precision="ieee")
-    add_tile(found, states, squares, row, out, rows, width)
+    """Attention of one new token a row to the prefix; what was found so far is stored. The `group` queries of a key
+    head stand side by side, those of several rows below each other."""
+    kv_head, query, size = tl.program_id(1), tl.arange(0, BM), tl.arange(0, D)
+    together = BM // group
+    row = tl.program_id(0) * together + query // group
+    asking = (query < together * group) & (row < rows)
+    place = (row * kv_heads + kv_head) * group + query % group
+    asked = tl.load(queries + place[:, None] * D + size, mask=asking[:, None], other=0.0)
+    top = tl.full((BM,), -float("inf"), tl.float32)
+    total, found = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+    k, v = keys + kv_head * head_stride, values + kv_head * head_stride
+    top, total, found = read_keys(asked, k, v, 0, tl.load(length).to(tl.int32), scale, top, total, found, D, BN)
+    tl.store(tops + place, top, mask=asking)
+    tl.store(totals + place, total, mask=asking)
+    tl.store(parts + place[:, None] * D + size, found, mask=asking[:, None])
+
+
+@triton.jit
+def attend_own(
+    queries, keys, values, first, slot, tops, totals, parts, attended,
+    kv_heads, group, row_stride, head_stride, scale,
+    HAS_PREFIX: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """... and to each row's own keys, from `first` to `slot`. A program reads one row's keys of one head."""
+    row, kv_head, query, size = tl.program_id(0), tl.program_id(1), tl.arange(0, BM), tl.arange(0, D)
+    begin, end = tl.load(first + row).to(tl.int32), tl.load(slot).to(tl.int32) + 1
+    asking, place = query < group, (row * kv_heads + kv_head) * group + query
+    asked = tl.load(queries + place[:, None] * D + size, mask=asking[:, None], other=0.0)
+    top = tl.full((BM,), -float("inf"), tl.float32)
+    total, found = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+    if HAS_PREFIX:
+        top = tl.load(tops + place, mask=asking, other=-float("inf"))
+        total = tl.load(totals + place, mask=asking, other=0.0)
+        found = tl.load(parts + place[:, None] * D + size, mask=asking[:, None], other=0.0)
+    at = row.to(tl.int64) * row_stride + kv_head * head_stride
+    top, total, found = read_keys(asked, keys + at, values + at, begin, end, scale, top, total, found, D, BN)
+    tl.store(attended + place[:, None] * D + size, found / total[:, None], mask=asking[:, None])
 
 
 # ---------------------------------------------------------------------- the rest of a layer
@@ -188,84 +180,42 @@ def add_attention(
 
 @triton.jit
 def gate_up(
-    states, squares, norm, gate_weight, up_weight, inner, rows, width, pieces, inner_width, eps,
-    PIECES: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PDL: tl.constexpr,
+    scaled, squares, gate_weight, up_weight, inner, rows, width, pieces, inner_width, eps,
+    PIECES: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """Norm, both products of the feed-forward layer, silu(gate) x up."""
-    await_previous(PDL)
+    """Both products of the feed-forward layer, silu(gate) x up."""
     row = tl.program_id(0) * BM + tl.arange(0, BM)
     out = tl.program_id(1) * BN + tl.arange(0, BN)
     inside, wanted = row < rows, out < inner_width
-    factor = norm_factor(squares, row, rows, pieces, width, eps, PIECES)
     gate, up = tl.zeros((BM, BN), tl.float32), tl.zeros((BM, BN), tl.float32)
     for start in range(0, width, BK):
         column = start + tl.arange(0, BK)
         valid = column < width
-        read = tl.load(states + row[:, None] * width + column, mask=inside[:, None] & valid, other=0.0)
-        scale = tl.load(norm + column, mask=valid, other=0.0).to(tl.float32)
+        read = tl.load(scaled + row[:, None] * width + column, mask=inside[:, None] & valid, other=0.0)
         at, mask = out * width + column[:, None], wanted & valid[:, None]
-        one, other = tl.load(gate_weight + at, mask=mask, other=0.0), tl.load(up_weight + at, mask=mask, other=0.0)
-        read = (read * factor * scale).to(one.dtype)
-        gate = tl.dot(read, one, gate, input_precision="ieee")
-        up = tl.dot(read, other, up, input_precision="ieee")
+        gate = tl.dot(read, tl.load(gate_weight + at, mask=mask, other=0.0), gate, input_precision="ieee")
+        up = tl.dot(read, tl.load(up_weight + at, mask=mask, other=0.0), up, input_precision="ieee")
+    factor = norm_factor(squares, row, rows, pieces, width, eps, PIECES)
+    gate, up = gate * factor, up * factor
     found = gate * tl.sigmoid(gate) * up
-    mask = inside[:, None] & wanted
-    tl.store(inner + row[:, None] * inner_width + out, found, mask=mask)
-
-
-@triton.jit
-def add_product(
-    inner, weight, states, squares, rows, inner_width, width,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PDL: tl.constexpr,
-):  # fmt: skip
-    """Project and add to the residual stream."""
-    await_previous(PDL)
-    row = tl.program_id(0) * BM + tl.arange(0, BM)
-    out = tl.program_id(1) * BN + tl.arange(0, BN)
-    inside, wanted = row < rows, out < width
-    found = tl.zeros((BM, BN), tl.float32)
-    for start in range(0, inner_width, BK):
-        column = start + tl.arange(0, BK)
-        valid = column < inner_width
-        read = tl.load(inner + row[:, None] * inner_width + column, mask=inside[:, None] & valid, other=0.0)
-        part = tl.load(weight + out * inner_width + column[:, None], mask=wanted & valid[:, None], other=0.0)
-        found = tl.dot(read, part, found, input_precision="ieee")
-    add_tile(found, states, squares, row, out, rows, width)
+    tl.store(inner + row[:, None] * inner_width + out, found, mask=inside[:, None] & wanted)
 
 
 # ---------------------------------------------------------------------- the token
 
 
 @triton.jit
-def normalise(states, norm, into, width, eps, BLOCK: tl.constexpr, PDL: tl.constexpr):
-    """The last norm; a program reads one row."""
-    await_previous(PDL)
-    row, column = tl.program_id(0), tl.arange(0, BLOCK)
-    valid = column < width
-    read = tl.load(states + row * width + column, mask=valid, other=0.0)
-    scale = tl.load(norm + column, mask=valid, other=0.0).to(tl.float32)
-    found = read * tl.rsqrt(tl.sum(read * read, axis=0) / width + eps) * scale
-    tl.store(into + row * width + column, found, mask=valid)
-
-
-@triton.jit
 def project_vocabulary(
-    states, weight, logits, tops, sums, rows, width, vocabulary, blocks, temperature,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PDL: tl.constexpr,
+    scaled, squares, weight, logits, tops, sums, rows, width, pieces, vocabulary, blocks, eps, temperature,
+    PIECES: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
     """Logits in float32; of each block of `BN` tokens the highest over `temperature`, and the sum of the exponentials
     below it."""
-    await_previous(PDL)
     row, block = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1)
     token = block * BN + tl.arange(0, BN)
     inside, wanted = row < rows, token < vocabulary
-    found = tl.zeros((BM, BN), tl.float32)
-    for start in range(0, width, BK):
-        column = start + tl.arange(0, BK)
-        valid = column < width
-        read = tl.load(states + row[:, None] * width + column, mask=inside[:, None] & valid, other=0.0)
-        part = tl.load(weight + token * width + column[:, None], mask=wanted & valid[:, None], other=0.0)
-        found = tl.dot(read, part, found, input_precision="ieee")
+    found = product(scaled, weight, row, token, rows, width, vocabulary, BM, BN, BK)
+    found *= norm_factor(squares, row, rows, pieces, width, eps, PIECES)
     at = row.to(tl.int64)[:, None] * vocabulary + token
     tl.store(logits + at, found, mask=inside[:, None] & wanted)
     found = tl.where(wanted, found / temperature, -float("inf"))
@@ -279,10 +229,8 @@ def draw(
     logits, tops, sums, noise, stops, limits, step, token, tokens, logprobs, done, position,
     vocabulary, blocks, steps, stop_count, temperature,
     GREEDY: tl.constexpr, BLOCKS: tl.constexpr, BN: tl.constexpr, STOPS: tl.constexpr,
-    PDL: tl.constexpr,
 ):  # fmt: skip
     """Draw a row's next token as `sampling.choose` does, write it down and see whether the row is done with it."""
-    await_previous(PDL)
     row, now = tl.program_id(0), tl.load(step)
     block = tl.arange(0, BLOCKS)
     top = tl.load(tops + row * blocks + block, mask=block < blocks, other=-float("inf"))
@@ -320,9 +268,8 @@ def draw(
 
 
 @triton.jit
-def advance(done, going, slot, step, rows, BLOCK: tl.constexpr, PDL: tl.constexpr):
+def advance(done, going, slot, step, rows, BLOCK: tl.constexpr):
     """The next slot and step; is any row still going?"""
-    await_previous(PDL)
     running = tl.zeros((BLOCK,), tl.int32)
     for start in range(0, rows, BLOCK):
         row = start + tl.arange(0, BLOCK)

@@ -155,32 +155,29 @@ def test_in_bfloat16_kernels_are_nearer_to_float32_than_modules(triton, plain_pr
 
 
 @pytest.mark.parametrize(("heads", "kv_heads", "size"), [(6, 2, 16), (3, 3, 32), (16, 1, 16)])
-@pytest.mark.parametrize(("prefix", "splits"), [(0, 1), (1, 1), (70, 1), (70, 4)])
-def test_attention_in_parts_is_attention_over_prefix_and_own_keys(triton, heads, kv_heads, size, prefix, splits):
-    rng = torch.Generator().manual_seed(prefix)
-    rows, room, slot = 5, 40, 35
+@pytest.mark.parametrize("prefix", [None, 0, 1, 70])
+def test_attention_to_the_prefix_and_then_to_own_keys_is_attention_to_both(triton, heads, kv_heads, size, prefix):
+    rng, blocks = torch.Generator().manual_seed(heads), {"D": size, "BM": 16, "BN": 16}
+    rows, room, slot, group = 5, 40, 35, heads // kv_heads
     first = torch.tensor([0, 35, 34, 3, 20])
     query = torch.randn(rows, heads, size, generator=rng)
-    shared = torch.randn(2, kv_heads, prefix + 3, size, generator=rng)  # beyond `prefix` nothing counts
+    shared = torch.randn(2, kv_heads, (prefix or 0) + 3, size, generator=rng)  # beyond `prefix` nothing counts
     own = torch.randn(2, rows, kv_heads, room, size, generator=rng)
-    blocks = {"D": size, "BM": 16, "BN": 16, "PDL": False}
-    together, shape = 16 // (heads // kv_heads), (2 * splits, rows, heads)
-    parts, sums = torch.full((*shape, size), torch.nan), torch.full(shape, torch.nan)
-    triton.attend[(-(-rows // together), kv_heads, splits * (1 + together))](
-        query, *shared, *own, torch.tensor([prefix]), first, torch.tensor([slot]), parts, sums,
-        rows, kv_heads, heads // kv_heads, shared.stride(1), own.stride(1), own.stride(2), 0.3,
-        SPLITS=splits, TOGETHER=together, **blocks,
-    )  # fmt: skip
-    states, weight = torch.randn(rows, 24, generator=rng), torch.randn(24, heads * size, generator=rng)
-    found, squares = states.clone(), torch.empty(rows, 2)
-    triton.add_attention[(1, 2)](parts, sums, weight, found, squares, rows, 24, heads, PARTS=2 * splits, **blocks)
-    torch.testing.assert_close(squares.sum(1), found.square().sum(1))
-    for row in range(rows):
-        keys, values = (
-            torch.cat([a[:, :prefix], b[row, :, first[row] : slot + 1]], 1) for a, b in zip(shared, own, strict=True)
+    found = [torch.full(shape, torch.nan) for shape in ((rows, heads), (rows, heads), query.shape)]
+    if prefix is not None:
+        triton.attend_prefix[(-(-rows // (16 // group)), kv_heads)](
+            query, *shared, torch.tensor([prefix]), *found, rows, kv_heads, group, shared.stride(1), 0.3, **blocks
         )
-        whole = scaled_dot_product_attention(query[row, :, None], keys, values, scale=0.3, enable_gqa=True)
-        torch.testing.assert_close(found[row], states[row] + weight @ whole.flatten(), atol=1e-4, rtol=1e-4)
+    attended = torch.full_like(query, torch.nan)
+    triton.attend_own[(rows, kv_heads)](
+        query, *own, first, torch.tensor([slot]), *found, attended, kv_heads, group, own.stride(1), own.stride(2), 0.3,
+        HAS_PREFIX=prefix is not None, **blocks,
+    )  # fmt: skip
+    for row in range(rows):
+        parts = zip(shared[:, :, : prefix or 0], own[:, row, :, first[row] : slot + 1], strict=True)
+        keys, values = (torch.cat(pair, 1) for pair in parts)
+        wanted = scaled_dot_product_attention(query[row, :, None], keys, values, scale=0.3, enable_gqa=True)[:, 0]
+        torch.testing.assert_close(attended[row], wanted, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("vocabulary", [40, 128, 1000])
@@ -189,11 +186,13 @@ def test_tokens_are_drawn_and_written_down_as_choose_does(triton, vocabulary, ho
     rng = torch.Generator().manual_seed(vocabulary)
     rows, width = 12, 20
     states, weight = torch.randn(rows, width, generator=rng), torch.randn(vocabulary, width, generator=rng)
+    squares, size = states.square().view(rows, 5, 4).sum(2), states.square().mean(1, keepdim=True).sqrt()
     blocks = -(-vocabulary // 128)
     found = Logits(torch.empty(rows, vocabulary), torch.empty(rows, blocks), torch.empty(rows, blocks))
-    sizes = (rows, width, vocabulary, blocks, how.temperature)
-    triton.project_vocabulary[(1, blocks)](states, weight, *found, *sizes, BM=16, BN=128, BK=16, PDL=False)
-    torch.testing.assert_close(found.logits, states @ weight.T, atol=1e-4, rtol=1e-4)
+    sizes = (rows, width, 5, vocabulary, blocks, 0.0, how.temperature)
+    tiles = {"PIECES": 8, "BM": 16, "BN": 128, "BK": 16}
+    triton.project_vocabulary[(1, blocks)](states, squares, weight, *found, *sizes, **tiles)
+    torch.testing.assert_close(found.logits, states / size @ weight.T, atol=1e-4, rtol=1e-4)
     lanes = Lanes(rows, 6, 8, 0, "cpu")
     lanes.noise.copy_(torch.rand(rows, 6, generator=rng))
     lanes.noise[0, 2] = 0
@@ -202,7 +201,7 @@ def test_tokens_are_drawn_and_written_down_as_choose_does(triton, vocabulary, ho
     lanes.limits[4] = 3
     lanes.done[5] = True
     tokens, logprobs = choose(found.logits, lanes.noise[:, 2], how)
-    stops, drawing = tokens[6:7], SimpleNamespace(kernels=triton, overlap={"PDL": False})
+    stops, drawing = tokens[6:7], SimpleNamespace(kernels=triton)
     FusedSteps.draw(drawing, lanes, found, how, stops)
     assert lanes.token.tolist() == lanes.tokens[:, 2].tolist() == tokens.tolist()
     torch.testing.assert_close(lanes.logprobs[:, 2], logprobs, atol=1e-5, rtol=0)
@@ -219,17 +218,20 @@ def test_tiles_of_any_size_give_the_same(triton):
     model = made("llama")
     fused, rows = FusedSteps(model, triton), 19
     small, _, large = fused.tiles.values()
-    other = small._replace(attention=Tiles(1, 16, 0), up=Tiles(64, 16, 16), down=Tiles(32, 64, 32))
+    other = small._replace(up=Tiles(64, 16, 16), down=Tiles(32, 64, 32))
     found = []
+    layer, following = model.model.layers[0], model.model.norm
     for tiles in (small, large, other):
         states = torch.randn(rows, 72, generator=torch.Generator().manual_seed(0))
-        stream = Stream(states.clone(), states.square().view(rows, 3, 24).sum(2))
         with torch.inference_mode():
-            layer = model.model.layers[0]
+            scaled = states * layer.post_attention_layernorm.weight
+            stream = Stream(states.clone(), scaled, states.square().view(rows, 3, 24).sum(2))
             wanted = states + layer.mlp(layer.post_attention_layernorm(states))
-            states = fused._feed_forward(layer.post_attention_layernorm, layer.mlp, stream, tiles).states
-        torch.testing.assert_close(states, wanted, atol=1e-4, rtol=1e-4)
-        found.append(fused._vocabulary(states, 1.0, tiles.vocabulary).logits)
+            stream = fused._feed_forward(layer, following, stream, tiles)
+            torch.testing.assert_close(stream.states, wanted, atol=1e-4, rtol=1e-4)
+            torch.testing.assert_close(stream.scaled, wanted * following.weight, atol=1e-4, rtol=1e-4)
+            torch.testing.assert_close(stream.squares.sum(1), wanted.square().sum(1))
+            found.append(fused._vocabulary(stream, 1.0, tiles.vocabulary).logits)
     torch.testing.assert_close(found[0], found[1], atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(found[0], found[2], atol=1e-4, rtol=1e-4)
 

@@ -52,7 +52,7 @@ class Kernel:
         self.function = function
 
     def __getitem__(self, grid):
-        return lambda *args, num_warps=4, num_stages=2, launch_pdl=False, **blocks: self.run(grid, args, blocks)
+        return lambda *args, num_warps=4, num_stages=2, **blocks: self.run(grid, args, blocks)
 
     def __call__(self, *args):
         return self.function(*args)
