@@ -374,12 +374,15 @@ KERNELS = ("project_qkv", "attend_prefix", "attend_own", "add_product", "gate_up
 
 def time_tiles(model: Any) -> None:
     """Microseconds of each kernel with other block sizes; those that cannot be compiled are named."""
-    for rows in (256, 1024):
+    for rows, own in ((256, 64), (256, 256), (1024, 64)):
         fused = FusedSteps(model, kernels())
-        lanes = lanes_with_keys(fused, rows, 130, 64)
+        lanes = lanes_with_keys(fused, rows, 130, own)
         for part, name in zip(CHOICES, KERNELS, strict=True):
             found = sorted(tile_times(fused, lanes, part, name).items(), key=lambda item: item[1])
-            print(f"  {rows} rows, {part}: " + ", ".join(f"({key}) {value:.1f}" for key, value in found), flush=True)
+            print(
+                f"  {rows} rows, {own} own keys, {part}: " + ", ".join(f"({key}) {value:.1f}" for key, value in found),
+                flush=True,
+            )
 
 
 def tile_times(fused: FusedSteps, lanes: Lanes, part: str, name: str) -> dict[str, float]:

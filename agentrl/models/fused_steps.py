@@ -51,7 +51,7 @@ class StepTiles(NamedTuple):
     vocabulary: Tiles
 
 
-# By how many rows there are, at most.
+# By how many rows there are, at most; chosen by `scripts/decoder_check.py --tiles` on an H200.
 TILES = {
     16: StepTiles(
         qkv=Tiles(16, 0, 64, stages=4),
@@ -63,22 +63,22 @@ TILES = {
         vocabulary=Tiles(16, 128, 64),
     ),
     256: StepTiles(
-        qkv=Tiles(32, 0, 64, stages=4),
-        prefix=Tiles(16, 64, 0, warps=2),
+        qkv=Tiles(64, 0, 64, stages=5),
+        prefix=Tiles(64, 64, 0),
         own=Tiles(0, 32, 0, warps=1, stages=4),
-        out=Tiles(64, 32, 64, stages=5),
+        out=Tiles(64, 32, 128, stages=4),
         up=Tiles(64, 64, 64, stages=4),
-        down=Tiles(64, 32, 64, stages=5),
-        vocabulary=Tiles(128, 128, 64),
+        down=Tiles(64, 32, 128, stages=5),
+        vocabulary=Tiles(128, 128, 64, warps=8),
     ),
     1 << 30: StepTiles(
         qkv=Tiles(64, 0, 64, stages=4),
-        prefix=Tiles(32, 64, 0),
+        prefix=Tiles(64, 64, 0),
         own=Tiles(0, 32, 0, warps=1, stages=4),
         out=Tiles(64, 64, 64, stages=4),
-        up=Tiles(128, 128, 64, warps=8),
+        up=Tiles(64, 64, 64),
         down=Tiles(64, 64, 128),
-        vocabulary=Tiles(128, 128, 64),
+        vocabulary=Tiles(128, 128, 64, warps=8),
     ),
 }
 
