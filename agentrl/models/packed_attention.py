@@ -242,9 +242,9 @@ def _quick_grids(device: torch.device, dtype: torch.dtype) -> bool:
     try:
         out, sums = _attend_grid(query, key, value, cells, (2, 80), 0.125)
         found = _attend_grid_backward(gradient, query, key, value, out, sums, cells, (2, 80), 0.125)
-        wanted, wanted_sums = _attend_rows(query.float(), key.float(), value.float(), starts, starts, 0.125)
-        exact = (part.float() for part in (gradient, query, key, value))
-        gradients = _attend_rows_backward(*exact, wanted_sums, starts, starts, 0.125)
+        query, key, value, gradient = (part.float() for part in (query, key, value, gradient))
+        wanted, wanted_sums = _attend_rows(query, key, value, starts, starts, 0.125)
+        gradients = _attend_rows_backward(gradient, query, key, value, wanted_sums, starts, starts, 0.125)
         pairs = zip((out, sums, *found), (wanted, wanted_sums, *gradients), strict=True)
         return all(torch.allclose(one.float(), other, atol=0.05, rtol=0.05) for one, other in pairs)
     except (RuntimeError, AttributeError):
