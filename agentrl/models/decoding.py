@@ -5,6 +5,8 @@ host. On a GPU it is therefore recorded once as a CUDA graph and then replayed. 
 are so short that a GPU would wait for the host to launch its kernels. A graph reads the weights where they lay
 when it was recorded: trainers that change parameters *in place* (optimisers do) change what the graph computes; when
 parameters get a new storage (`.to`, a swapped adapter), that is noticed and the graphs are recorded again.
+
+The forward pass of a step is that of the model's modules or, where they apply, of our own kernels (`fused_steps`).
 """
 
 from __future__ import annotations
@@ -182,7 +184,8 @@ class FastDecoder:
     """Samples answers with one model; keeps its lanes and graphs from one batch to the next.
 
     `fixed` (on a GPU) keeps shapes to a few sizes for the sake of graphs; elsewhere shapes are exact and rows that have
-    finished leave. With `graphs` set to False the same steps run without being recorded.
+    finished leave. With `graphs` set to False the same steps run without being recorded; with `fused` set to None, by
+    the model's modules.
     """
 
     def __init__(

@@ -104,11 +104,11 @@ def why_unsuited(model: Any) -> str | None:
     kinds = {type(part) for name, part in model.named_modules() if name.endswith(("_proj", "lm_head"))}
     if not kinds <= plain:
         return f"its linear layers must be plain; got {', '.join(sorted(kind.__name__ for kind in kinds - plain))}"
-    if {weight.dtype for weight in model.parameters()} != {model.dtype} or getattr(head, "rounded", 0) not in (
-        0,
-        model.dtype,
-    ):
-        return "all weights must have one type"
+    kinds = {weight.dtype for weight in model.parameters()} | {getattr(head, "rounded", model.dtype)}
+    if len(kinds) > 1:
+        return f"all weights must have one type; got {', '.join(sorted(map(str, kinds)))}"
+    if head.weight.numel() >= 1 << 31:
+        return f"the output layer must have less than 2**31 weights; got {head.weight.numel()}"
     return None
 
 
