@@ -8,7 +8,6 @@ What is left of a difference afterwards is judged by the one before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ import torch
 from agentrl.models.loading import LoadedModel
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
-from benchmarks.train import openings
+from benchmarks.train import distances, openings
 
 WAY: dict[str, Any] = {"temperature": 0.7, "top_p": 0.9}
 MOVED = (0.5, 2.0)  # nats by which all changes together move log-probabilities on average
@@ -36,24 +35,13 @@ class Difference:
 
 def difference(ours: LoadedModel, policy: HFPolicy | VLLMPolicy, rows: int) -> Difference:
     """Of the policy's answers to the openings of so many episodes."""
-    apart = torch.cat(list(distances(ours, policy.act(openings(rows)))))
+    apart = distances(HFPolicy(ours, **WAY), policy.act(openings(rows)))
     return Difference(float(apart.mean()), float(apart.max()))
-
-
-def distances(ours: LoadedModel, said: list[Any]) -> Iterator[torch.Tensor]:
-    """Of every token of every answer."""
-    judge = HFPolicy(ours, **WAY)
-    for start in range(0, len(said), 64):
-        some = said[start : start + 64]
-        with torch.no_grad():
-            wanted = judge.logprobs_of([one.prompt_ids for one in some], [one.token_ids for one in some])
-        for one, scores in zip(some, wanted, strict=True):
-            yield (torch.tensor(one.logprobs) - scores.float().cpu()).abs()
 
 
 def moved_by(ours: LoadedModel, said: list[Any]) -> float:
     """How far the trainer's log-probabilities are, on average, from those that were recorded."""
-    return float(torch.cat(list(distances(ours, said))).mean())
+    return float(distances(HFPolicy(ours, **WAY), said).mean())
 
 
 def agrees(after: Difference, before: Difference) -> bool:

@@ -134,15 +134,16 @@ def shared_attention(
 
 def attend_many(query: torch.Tensor, own: Pair, prefix: Pair | None, mask: torch.Tensor, scale: float) -> torch.Tensor:
     """Attention of whole prompts; the prefix is lent to every row for the length of this layer."""
-    groups = query.shape[1] // own[0].shape[1]
+    rows, heads, tokens, size = query.shape
     if prefix is not None:
-        rows = len(query)
         own = tuple(  # pyright: ignore[reportAssignmentType]
             torch.cat([shared.expand(rows, *shared.shape), mine], dim=2)
             for shared, mine in zip(prefix, own, strict=True)
         )
-    keys, values = (part.repeat_interleave(groups, dim=1) if groups > 1 else part for part in own)
-    return torch.nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask, scale=scale)
+    kv_heads = own[0].shape[1]
+    asked, seen = query.reshape(rows, kv_heads, -1, size), mask.repeat(1, 1, heads // kv_heads, 1)
+    found = torch.nn.functional.scaled_dot_product_attention(asked, *own, attn_mask=seen, scale=scale)
+    return found.reshape(rows, heads, tokens, size)
 
 
 def attend_one(query: torch.Tensor, own: Pair, prefix: Pair | None, mask: torch.Tensor, scale: float) -> torch.Tensor:

@@ -5,6 +5,8 @@ host. On a GPU it is therefore recorded once as a CUDA graph and then replayed. 
 are so short that a GPU would wait for the host to launch its kernels. A graph reads the weights where they lay
 when it was recorded: trainers that change parameters *in place* (optimisers do) change what the graph computes; when
 parameters get a new storage (`.to`, a swapped adapter), that is noticed and the graphs are recorded again.
+
+The forward pass of a step is that of the model's modules or, where they apply, of our own kernels (`fused_steps`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from torch.nn.functional import pad as fill
 
 from agentrl.models.attention import KeyValues, reading
 from agentrl.models.chat import Prompt
+from agentrl.models.fused_steps import FusedSteps, fused_steps
 from agentrl.models.sampling import Answer, Sampling, after_prefix, choose, prefill
 from agentrl.models.scoring import Batch, pack, shared_length
 
@@ -66,6 +69,7 @@ class Lanes:
         self.noise = torch.zeros(rows, steps, device=device)
         self.tokens, self.logprobs = whole(rows, steps), torch.zeros(rows, steps, device=device)
         self.slot, self.step = whole(1), whole(1)
+        self.first, self.shared = whole(rows), whole(1)  # a row's first own slot in use; tokens of the prefix
         self.graphs: dict[Hashable, Any] = {}  # those used last come last
         self.runs: dict[Hashable, int] = {}
         self._prompts: PromptInputs | None = None
@@ -93,6 +97,9 @@ class Lanes:
         self.mask.zero_()
         self.mask[:, :shared] = True
         self.mask[:count, prefix : prefix + width] = batch.mask[:, shared:].bool()
+        self.first.fill_(width)
+        self.first[:count] -= batch.mask[:, shared:].sum(1)
+        self.shared.fill_(shared)
         self.limits.zero_()
         self.limits[:count] = torch.tensor(limits, device=self.limits.device)
         self.done.copy_(self.limits == 0)
@@ -121,7 +128,7 @@ class Lanes:
         """Only these rows go on."""
         self.rows = len(rows)
         self.key_values.keep(rows)
-        for name in ("mask", "token", "position", "limits", "done", "noise", "tokens", "logprobs"):
+        for name in ("mask", "token", "position", "limits", "first", "done", "noise", "tokens", "logprobs"):
             setattr(self, name, getattr(self, name)[rows])
 
 
@@ -177,7 +184,8 @@ class FastDecoder:
     """Samples answers with one model; keeps its lanes and graphs from one batch to the next.
 
     `fixed` (on a GPU) keeps shapes to a few sizes for the sake of graphs; elsewhere shapes are exact and rows that have
-    finished leave. With `graphs` set to False the same steps run without being recorded.
+    finished leave. With `graphs` set to False the same steps run without being recorded; with `fused` set to None, by
+    the model's modules.
     """
 
     def __init__(
@@ -188,7 +196,8 @@ class FastDecoder:
         self.fixed = self.device.type == "cuda" if fixed is None else fixed
         self.graphs = self.graphs_of_prompts = self.device.type == "cuda"
         self.norms = plain_norms(model) if self.graphs else []
-        self.stops = torch.tensor(sorted(stops), device=self.device)
+        self.fused = fused_steps(model)
+        self.stops = torch.tensor(sorted(stops), dtype=torch.long, device=self.device)
         self.sets = LaneSets(self.device)
         self.weights: tuple[int, ...] = ()
         self.pool: Any = None
@@ -286,6 +295,8 @@ class FastDecoder:
 
     def _step(self, lanes: Lanes, how: Sampling) -> None:
         """One token more in every lane; everything in here can be recorded."""
+        if self.fused is not None:
+            return self._fused_step(lanes, self.fused, how)
         room = lanes.key_values
         position = lanes.position[:, None]
         if self.image_token is not None:
@@ -296,6 +307,15 @@ class FastDecoder:
         lanes.position.add_(~lanes.done)  # finished rows stay: there may be no position after the last
         lanes.slot.add_(1)
         self._take(lanes, logits, how)
+
+    def _fused_step(self, lanes: Lanes, fused: FusedSteps, how: Sampling) -> None:
+        found = fused.logits(lanes, how.temperature)
+        if how.greedy or (how.top_p == 1 and not how.top_k):
+            fused.draw(lanes, found, how, self.stops)
+        else:
+            lanes.position.add_(~lanes.done)
+            lanes.slot.add_(1)
+            self._take(lanes, found.logits, how)
 
     def _take(self, lanes: Lanes, logits: torch.Tensor, how: Sampling) -> None:
         """Draw a token for each row and write it down."""
@@ -314,6 +334,8 @@ class FastDecoder:
         """A step with `needed` slots in use, from a graph where there is one."""
         room = lanes.key_values
         room.visible = min(rounded_up(needed), room.capacity) if self.fixed else needed
+        if self.fused is not None:
+            room.visible = room.capacity  # its kernels look up how much is in use: one graph serves all lengths
         step = lambda: self._step(lanes, how)  # noqa: E731
         recorded = False
         if self.graphs:

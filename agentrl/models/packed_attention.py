@@ -2,7 +2,8 @@
 
 Rows may begin with a prefix that stands there once, in front of all of them: its keys and values are lent to every row
 while a layer attends, and their gradients are added up. On a GPU the work is done by flash attention, whose rows may
-have any length; elsewhere by the same formulas row by row, which is exact but not quick.
+have any length, or, where long rows share nothing and have about one length, by that of cuDNN, which is twice as quick
+on recent ones; elsewhere by the same formulas row by row, which is exact but not quick.
 
 The whole is one operator to `torch.compile`: a compiled layer has no break in it, whatever the lengths are.
 """
@@ -10,6 +11,7 @@ The whole is one operator to `torch.compile`: a compiled layer has no break in i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,6 +19,9 @@ import torch
 from torch import Tensor
 
 NAME = "agentrl_packed"
+# Rows of at least so many tokens are laid out as a grid if they fill so much of it; its width is a multiple of SIDE
+# unless all are equal, since each new shape is prepared for some 50 ms.
+LONG, FILLED, SIDE = 256, 0.9, 64
 
 
 class Packing(NamedTuple):
@@ -27,7 +32,8 @@ class Packing(NamedTuple):
     lent: Tensor  # the token of each such key; empty: nothing is shared
     own: Tensor  # where each token's own key is among them
     copies: Tensor  # [rows, prefix]: where those of the prefix are
-    longest: Tensor  # [2], on the CPU: an upper bound of a row's length, and of its keys
+    cells: Tensor  # each token's place in a grid [rows, side] that rows about fill; empty: they do not
+    longest: Tensor  # [3], on the CPU: an upper bound of a row's length, and of its keys; the grid's side (0: none)
 
     @classmethod
     def of(cls, lengths: Sequence[int], prefix: int) -> tuple[Packing, Tensor]:
@@ -46,8 +52,11 @@ class Packing(NamedTuple):
             lent = torch.empty(int(key_starts[-1]), dtype=torch.long)
             lent[copies] = torch.arange(prefix)
             lent[places] = torch.arange(len(row))
-        longest = torch.tensor([_rounded(int(own.max())), _rounded(int((own + before).max()))])
-        return cls(starts.int(), key_starts.int(), lent, places, copies, longest), positions
+        side = int(own.max()) if bool((own == own[0]).all()) else -(-int(own.max()) // SIDE) * SIDE
+        gridded = not prefix and len(row) >= max(LONG * len(own), FILLED * side * len(own))
+        cells = row * side + positions if gridded else torch.zeros(0, dtype=torch.long)
+        most = [_rounded(int(own.max())), _rounded(int((own + before).max())), side if gridded else 0]
+        return cls(starts.int(), key_starts.int(), lent, places, copies, cells, torch.tensor(most)), positions
 
 
 def _starts(lengths: Tensor) -> Tensor:
@@ -86,6 +95,7 @@ def packed_attention(
     lent: Tensor,
     own: Tensor,
     copies: Tensor,
+    cells: Tensor,
     longest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
@@ -93,7 +103,9 @@ def packed_attention(
     key, value = _lend(key, lent), _lend(value, lent)
     if not query.is_cuda:
         return _attend_rows(query, key, value, starts, key_starts, scale)
-    most, most_keys = longest.tolist()
+    most, most_keys, side = longest.tolist()
+    if side and _quick_grids(query.device, query.dtype):
+        return _attend_grid(query, key, value, cells, (len(starts) - 1, side), scale)
     found = torch.ops.aten._flash_attention_forward(
         query, key, value, starts, key_starts, most, most_keys, 0.0, True, False, scale=scale
     )
@@ -119,13 +131,16 @@ def packed_attention_backward(
     lent: Tensor,
     own: Tensor,
     copies: Tensor,
+    cells: Tensor,
     longest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of query, key and value."""
     key, value = _lend(key, lent), _lend(value, lent)
-    if query.is_cuda:
-        most, most_keys = longest.tolist()
+    most, most_keys, side = longest.tolist()
+    if query.is_cuda and side and _quick_grids(query.device, query.dtype):
+        found = _attend_grid_backward(gradient, query, key, value, out, sums, cells, (len(starts) - 1, side), scale)
+    elif query.is_cuda:
         state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of a dropout that there is none of
         found = torch.ops.aten._flash_attention_backward(
             gradient.contiguous(), query, key, value, out, sums, starts, key_starts, most, most_keys, 0.0, True,
@@ -147,7 +162,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 
 def _backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    return *packed_attention_backward(gradient, *ctx.saved_tensors, ctx.scale), *[None] * 7
+    return *packed_attention_backward(gradient, *ctx.saved_tensors, ctx.scale), *[None] * 8
 
 
 packed_attention.register_autograd(_backward, setup_context=_keep)
@@ -165,6 +180,75 @@ def _collect(gradient: Tensor, own: Tensor, copies: Tensor) -> Tensor:
     rows, prefix = copies.shape
     found[:prefix] += gradient.index_select(0, copies.flatten()).view(rows, prefix, *gradient.shape[1:]).sum(0)
     return found
+
+
+# ---------------------------------------------------------------------- rows as a grid, by cuDNN
+
+
+def _attend_grid(
+    query: Tensor, key: Tensor, value: Tensor, cells: Tensor, shape: tuple[int, int], scale: float
+) -> tuple[Tensor, Tensor]:
+    given = (_grid(part, cells, shape).transpose(1, 2) for part in (query, key, value))
+    found = torch.ops.aten._scaled_dot_product_cudnn_attention(*given, None, True, 0.0, True, False, scale=scale)
+    out, sums = found[0].transpose(1, 2), found[1].view(found[0].shape[:3]).transpose(1, 2)
+    return _listed(out, cells), _listed(sums, cells).T.contiguous()
+
+
+def _attend_grid_backward(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    sums: Tensor,
+    cells: Tensor,
+    shape: tuple[int, int],
+    scale: float,
+) -> list[Tensor]:
+    given = [_grid(part, cells, shape).transpose(1, 2) for part in (gradient, query, key, value, out)]
+    # Where there is no token all weights are 0: exp(score - 10,000).
+    sums = _grid(sums.T, cells, shape, empty=1e4).transpose(1, 2).contiguous()[..., None]
+    state = torch.zeros((), dtype=torch.long, device=query.device)  # of a dropout that there is none of
+    found = torch.ops.aten._scaled_dot_product_cudnn_attention_backward(
+        *given, sums, state, state, None, None, None, shape[1], shape[1], 0.0, True, scale=scale
+    )
+    return [_listed(part.transpose(1, 2), cells) for part in found]
+
+
+def _grid(tokens: Tensor, cells: Tensor, shape: tuple[int, int], empty: float = 0.0) -> Tensor:
+    """[rows, side, ...] from [tokens, ...]."""
+    size = shape[0] * shape[1]
+    if len(tokens) < size:
+        tokens = tokens.new_full((size, *tokens.shape[1:]), empty).index_copy_(0, cells, tokens)
+    return tokens.unflatten(0, shape)
+
+
+def _listed(grid: Tensor, cells: Tensor) -> Tensor:
+    """Inverse of `_grid`."""
+    tokens = grid.flatten(0, 1)
+    return (tokens.index_select(0, cells) if len(cells) < len(tokens) else tokens).contiguous()
+
+
+@cache
+def _quick_grids(device: torch.device, dtype: torch.dtype) -> bool:
+    """Does cuDNN attend here, as flash attention does? Before Hopper it is not the quicker one."""
+    if torch.cuda.get_device_capability(device) < (9, 0):
+        return False
+    rng = torch.Generator(device).manual_seed(0)
+    shapes = [(130, 6, 64), (130, 2, 64), (130, 2, 64), (130, 6, 64)]
+    query, key, value, gradient = (torch.randn(s, generator=rng, device=device).to(dtype) for s in shapes)
+    cells, starts = torch.arange(130, device=device), torch.tensor([0, 70, 130], device=device)
+    cells[70:] += 10
+    try:
+        out, sums = _attend_grid(query, key, value, cells, (2, 80), 0.125)
+        found = _attend_grid_backward(gradient, query, key, value, out, sums, cells, (2, 80), 0.125)
+        query, key, value, gradient = (part.float() for part in (query, key, value, gradient))
+        wanted, wanted_sums = _attend_rows(query, key, value, starts, starts, 0.125)
+        gradients = _attend_rows_backward(gradient, query, key, value, wanted_sums, starts, starts, 0.125)
+        pairs = zip((out, sums, *found), (wanted, wanted_sums, *gradients), strict=True)
+        return all(torch.allclose(one.float(), other, atol=0.05, rtol=0.05) for one, other in pairs)
+    except (RuntimeError, AttributeError):
+        return False
 
 
 # ---------------------------------------------------------------------- row by row

@@ -48,6 +48,11 @@ def test_a_quick_run_says_where_the_time_of_training_went(report):
     assert 0.05 < rows["peak memory"]["value"] < 100 and rows["peak memory"]["unit"] == "GiB"
 
 
+def test_a_quick_run_says_how_far_generation_is_from_training(report):
+    (row,) = [row for row in report["results"] if row["unit"] == "nats"]
+    assert "from the trainer's" in row["case"] and 0 <= row["value"] < 1e-4  # in float32 on the CPU
+
+
 def test_both_sides_count_tokens_up_to_the_end_of_an_answer(monkeypatch):
     monkeypatch.setattr(train, "MAX_LENGTH", 4)
     engine = load_model("tiny-text", device="cpu")

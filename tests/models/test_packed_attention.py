@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from agentrl.models.packed_attention import Packing, packed_attention
+from agentrl.models.packed_attention import Packing, _grid, _listed, packed_attention
 
 
 def tensors(tokens: int) -> list[torch.Tensor]:
@@ -42,3 +42,17 @@ def test_the_operator_is_what_it_tells_the_compiler_to_be() -> None:
     given = [part.detach().float().requires_grad_() for part in tensors(9)]
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
     torch.library.opcheck(packed_attention, (*given, *packing, 0.3), test_utils=checks)
+
+
+def test_long_rows_of_about_one_length_that_share_nothing_form_a_grid() -> None:
+    for lengths, side in (([300] * 4, 300), ([300, 310, 290, 320], 320), ([600, 300, 300], 0), ([100] * 4, 0)):
+        packing, _ = Packing.of(lengths, 0)
+        assert int(packing.longest[2]) == side and len(packing.cells) == (sum(lengths) if side else 0)
+        if side:
+            tokens = torch.randn(sum(lengths), 2, 3)
+            grid = _grid(tokens, packing.cells, (len(lengths), side), empty=7.0)
+            rows = tokens.split(lengths)
+            assert all(torch.equal(cells[: len(row)], row) for cells, row in zip(grid, rows, strict=True))
+            assert all(bool((cells[len(row) :] == 7).all()) for cells, row in zip(grid, rows, strict=True))
+            assert torch.equal(_listed(grid, packing.cells), tokens)
+    assert int(Packing.of([300] * 4, 8)[0].longest[2]) == 0  # a prefix is lent
