@@ -214,7 +214,9 @@ def check_answers(model: Any) -> None:
         one, other = (answers_of(decoder, prompts, how) for decoder in decoders_of(model).values())
         same = sum(a.ids == b.ids for a, b in zip(one, other, strict=True))
         print(f"  {how}: {same} of {len(one)} answers equal")
-    assert missed["kernels"].mean() <= missed["modules"].mean()
+    # The two say different things, so their means differ by chance, too.
+    chance = 2 * sum(one.var() / len(one) for one in missed.values()) ** 0.5
+    assert missed["kernels"].mean() <= missed["modules"].mean() + chance
 
 
 def float32_scores(wide: Any, prompts: list[Prompt], answers: list[Answer]) -> torch.Tensor:

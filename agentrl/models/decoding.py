@@ -309,13 +309,13 @@ class FastDecoder:
         self._take(lanes, logits, how)
 
     def _fused_step(self, lanes: Lanes, fused: FusedSteps, how: Sampling) -> None:
-        found = fused.logits(lanes, how.temperature)
-        if how.greedy or (how.top_p == 1 and not how.top_k):
-            fused.draw(lanes, found, how, self.stops)
-        else:
-            lanes.position.add_(~lanes.done)
-            lanes.slot.add_(1)
-            self._take(lanes, found.logits, how)
+        with torch.cuda.device_of(lanes.token):  # Triton launches on the current device
+            found = fused.logits(lanes, how.temperature)
+            if how.greedy or (how.top_p == 1 and not how.top_k):
+                return fused.draw(lanes, found, how, self.stops)
+        lanes.position.add_(~lanes.done)
+        lanes.slot.add_(1)
+        self._take(lanes, found.logits, how)
 
     def _take(self, lanes: Lanes, logits: torch.Tensor, how: Sampling) -> None:
         """Draw a token for each row and write it down."""

@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 
 KINDS = ("llama", "qwen2", "qwen3")
 ROTATIONS = ("default", "linear", "llama3", "yarn")  # others depend on the length of the text
-HEAD_SIZES = (16, 32, 64, 128, 256)
+HEAD_SIZES = (16, 32, 64, 128)
+GPUS = ((8, 0), (9, 0), (10, 0), (10, 3))  # compute capabilities with the shared memory that tiles need
 QUERIES = 16  # of a program that reads own keys: the least that a matrix product takes
 
 
@@ -116,7 +117,10 @@ def fused_steps(model: Any) -> FusedSteps | None:
     """For a model that generates on a GPU in a narrow type; None where the kernels do not apply."""
     if model.device.type != "cuda" or model.dtype == torch.float32 or importlib.util.find_spec("triton") is None:
         return None
-    if reason := why_unsuited(model):
+    reason = why_unsuited(model)
+    if (found := torch.cuda.get_device_capability(model.device)) not in GPUS:
+        reason = f"the GPU's compute capability must be one of {GPUS}; got {found}"
+    if reason:
         log.info("generating by the model's own modules: %s", reason)
         return None
     from agentrl.models import triton_kernels

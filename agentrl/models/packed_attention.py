@@ -2,8 +2,8 @@
 
 Rows may begin with a prefix that stands there once, in front of all of them: its keys and values are lent to every row
 while a layer attends, and their gradients are added up. On a GPU the work is done by flash attention, whose rows may
-have any length, or, where long rows share nothing and have about one length, by that of cuDNN, which is twice as quick
-on recent ones; elsewhere by the same formulas row by row, which is exact but not quick.
+have any length, or, where long rows share nothing and all have one length, by that of cuDNN, which is the quicker one
+on recent GPUs; elsewhere by the same formulas row by row, which is exact but not quick.
 
 The whole is one operator to `torch.compile`: a compiled layer has no break in it, whatever the lengths are.
 """
@@ -19,9 +19,8 @@ import torch
 from torch import Tensor
 
 NAME = "agentrl_packed"
-# Rows of at least so many tokens are laid out as a grid if they fill so much of it; its width is a multiple of SIDE
-# unless all are equal, since each new shape is prepared for some 50 ms.
-LONG, FILLED, SIDE = 256, 0.9, 64
+# Rows of at least so many tokens, all of one length, go to cuDNN, which prepares each new shape for up to 0.7 s.
+LONG = 256
 
 
 class Packing(NamedTuple):
@@ -32,8 +31,7 @@ class Packing(NamedTuple):
     lent: Tensor  # the token of each such key; empty: nothing is shared
     own: Tensor  # where each token's own key is among them
     copies: Tensor  # [rows, prefix]: where those of the prefix are
-    cells: Tensor  # each token's place in a grid [rows, side] that rows about fill; empty: they do not
-    longest: Tensor  # [3], on the CPU: an upper bound of a row's length, and of its keys; the grid's side (0: none)
+    longest: Tensor  # [3], on the CPU: upper bounds of a row's length and of its keys; the length that all have, or 0
 
     @classmethod
     def of(cls, lengths: Sequence[int], prefix: int) -> tuple[Packing, Tensor]:
@@ -52,11 +50,9 @@ class Packing(NamedTuple):
             lent = torch.empty(int(key_starts[-1]), dtype=torch.long)
             lent[copies] = torch.arange(prefix)
             lent[places] = torch.arange(len(row))
-        side = int(own.max()) if bool((own == own[0]).all()) else -(-int(own.max()) // SIDE) * SIDE
-        gridded = not prefix and len(row) >= max(LONG * len(own), FILLED * side * len(own))
-        cells = row * side + positions if gridded else torch.zeros(0, dtype=torch.long)
-        most = [_rounded(int(own.max())), _rounded(int((own + before).max())), side if gridded else 0]
-        return cls(starts.int(), key_starts.int(), lent, places, copies, cells, torch.tensor(most)), positions
+        gridded = not prefix and int(own.min()) == int(own.max()) >= LONG
+        most = [_rounded(int(own.max())), _rounded(int((own + before).max())), int(own.max()) if gridded else 0]
+        return cls(starts.int(), key_starts.int(), lent, places, copies, torch.tensor(most)), positions
 
 
 def _starts(lengths: Tensor) -> Tensor:
@@ -95,7 +91,6 @@ def packed_attention(
     lent: Tensor,
     own: Tensor,
     copies: Tensor,
-    cells: Tensor,
     longest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
@@ -105,7 +100,7 @@ def packed_attention(
         return _attend_rows(query, key, value, starts, key_starts, scale)
     most, most_keys, side = longest.tolist()
     if side and _quick_grids(query.device, query.dtype):
-        return _attend_grid(query, key, value, cells, (len(starts) - 1, side), scale)
+        return _attend_grid(query, key, value, side, scale)
     found = torch.ops.aten._flash_attention_forward(
         query, key, value, starts, key_starts, most, most_keys, 0.0, True, False, scale=scale
     )
@@ -131,7 +126,6 @@ def packed_attention_backward(
     lent: Tensor,
     own: Tensor,
     copies: Tensor,
-    cells: Tensor,
     longest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -139,7 +133,7 @@ def packed_attention_backward(
     key, value = _lend(key, lent), _lend(value, lent)
     most, most_keys, side = longest.tolist()
     if query.is_cuda and side and _quick_grids(query.device, query.dtype):
-        found = _attend_grid_backward(gradient, query, key, value, out, sums, cells, (len(starts) - 1, side), scale)
+        found = _attend_grid_backward(gradient, query, key, value, out, sums, side, scale)
     elif query.is_cuda:
         state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of a dropout that there is none of
         found = torch.ops.aten._flash_attention_backward(
@@ -162,7 +156,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 
 def _backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    return *packed_attention_backward(gradient, *ctx.saved_tensors, ctx.scale), *[None] * 8
+    return *packed_attention_backward(gradient, *ctx.saved_tensors, ctx.scale), *[None] * 7
 
 
 packed_attention.register_autograd(_backward, setup_context=_keep)
@@ -182,66 +176,50 @@ def _collect(gradient: Tensor, own: Tensor, copies: Tensor) -> Tensor:
     return found
 
 
-# ---------------------------------------------------------------------- rows as a grid, by cuDNN
+# ---------------------------------------------------------------------- rows of one length, by cuDNN
 
 
-def _attend_grid(
-    query: Tensor, key: Tensor, value: Tensor, cells: Tensor, shape: tuple[int, int], scale: float
-) -> tuple[Tensor, Tensor]:
-    given = (_grid(part, cells, shape).transpose(1, 2) for part in (query, key, value))
+def _attend_grid(query: Tensor, key: Tensor, value: Tensor, side: int, scale: float) -> tuple[Tensor, Tensor]:
+    given = (_grid(part, side) for part in (query, key, value))
     found = torch.ops.aten._scaled_dot_product_cudnn_attention(*given, None, True, 0.0, True, False, scale=scale)
-    out, sums = found[0].transpose(1, 2), found[1].view(found[0].shape[:3]).transpose(1, 2)
-    return _listed(out, cells), _listed(sums, cells).T.contiguous()
+    sums = found[1].view(found[0].shape[:3]).transpose(0, 1).flatten(1)
+    return _listed(found[0]), sums.contiguous()
 
 
 def _attend_grid_backward(
-    gradient: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    sums: Tensor,
-    cells: Tensor,
-    shape: tuple[int, int],
-    scale: float,
+    gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, sums: Tensor, side: int, scale: float
 ) -> list[Tensor]:
-    given = [_grid(part, cells, shape).transpose(1, 2) for part in (gradient, query, key, value, out)]
-    # Where there is no token all weights are 0: exp(score - 10,000).
-    sums = _grid(sums.T, cells, shape, empty=1e4).transpose(1, 2).contiguous()[..., None]
+    given = [_grid(part, side) for part in (gradient, query, key, value, out)]
+    sums = sums.unflatten(1, (-1, side)).transpose(0, 1).contiguous()[..., None]
     state = torch.zeros((), dtype=torch.long, device=query.device)  # of a dropout that there is none of
     found = torch.ops.aten._scaled_dot_product_cudnn_attention_backward(
-        *given, sums, state, state, None, None, None, shape[1], shape[1], 0.0, True, scale=scale
+        *given, sums, state, state, None, None, None, side, side, 0.0, True, scale=scale
     )
-    return [_listed(part.transpose(1, 2), cells) for part in found]
+    return [_listed(part) for part in found]
 
 
-def _grid(tokens: Tensor, cells: Tensor, shape: tuple[int, int], empty: float = 0.0) -> Tensor:
-    """[rows, side, ...] from [tokens, ...]."""
-    size = shape[0] * shape[1]
-    if len(tokens) < size:
-        tokens = tokens.new_full((size, *tokens.shape[1:]), empty).index_copy_(0, cells, tokens)
-    return tokens.unflatten(0, shape)
+def _grid(tokens: Tensor, side: int) -> Tensor:
+    """[rows, heads, side, size] from [tokens, heads, size]."""
+    return tokens.contiguous().unflatten(0, (-1, side)).transpose(1, 2)
 
 
-def _listed(grid: Tensor, cells: Tensor) -> Tensor:
+def _listed(grid: Tensor) -> Tensor:
     """Inverse of `_grid`."""
-    tokens = grid.flatten(0, 1)
-    return (tokens.index_select(0, cells) if len(cells) < len(tokens) else tokens).contiguous()
+    return grid.transpose(1, 2).flatten(0, 1).contiguous()
 
 
 @cache
 def _quick_grids(device: torch.device, dtype: torch.dtype) -> bool:
-    """Does cuDNN attend here, as flash attention does? Before Hopper it is not the quicker one."""
+    """Does cuDNN attend here, as the formulas do? Before Hopper it is not the quicker one."""
     if torch.cuda.get_device_capability(device) < (9, 0):
         return False
     rng = torch.Generator(device).manual_seed(0)
-    shapes = [(130, 6, 64), (130, 2, 64), (130, 2, 64), (130, 6, 64)]
+    shapes = [(140, 6, 64), (140, 2, 64), (140, 2, 64), (140, 6, 64)]
     query, key, value, gradient = (torch.randn(s, generator=rng, device=device).to(dtype) for s in shapes)
-    cells, starts = torch.arange(130, device=device), torch.tensor([0, 70, 130], device=device)
-    cells[70:] += 10
+    starts = torch.tensor([0, 70, 140], device=device)
     try:
-        out, sums = _attend_grid(query, key, value, cells, (2, 80), 0.125)
-        found = _attend_grid_backward(gradient, query, key, value, out, sums, cells, (2, 80), 0.125)
+        out, sums = _attend_grid(query, key, value, 70, 0.125)
+        found = _attend_grid_backward(gradient, query, key, value, out, sums, 70, 0.125)
         query, key, value, gradient = (part.float() for part in (query, key, value, gradient))
         wanted, wanted_sums = _attend_rows(query, key, value, starts, starts, 0.125)
         gradients = _attend_rows_backward(gradient, query, key, value, wanted_sums, starts, starts, 0.125)

@@ -44,15 +44,9 @@ def test_the_operator_is_what_it_tells_the_compiler_to_be() -> None:
     torch.library.opcheck(packed_attention, (*given, *packing, 0.3), test_utils=checks)
 
 
-def test_long_rows_of_about_one_length_that_share_nothing_form_a_grid() -> None:
-    for lengths, side in (([300] * 4, 300), ([300, 310, 290, 320], 320), ([600, 300, 300], 0), ([100] * 4, 0)):
-        packing, _ = Packing.of(lengths, 0)
-        assert int(packing.longest[2]) == side and len(packing.cells) == (sum(lengths) if side else 0)
-        if side:
-            tokens = torch.randn(sum(lengths), 2, 3)
-            grid = _grid(tokens, packing.cells, (len(lengths), side), empty=7.0)
-            rows = tokens.split(lengths)
-            assert all(torch.equal(cells[: len(row)], row) for cells, row in zip(grid, rows, strict=True))
-            assert all(bool((cells[len(row) :] == 7).all()) for cells, row in zip(grid, rows, strict=True))
-            assert torch.equal(_listed(grid, packing.cells), tokens)
-    assert int(Packing.of([300] * 4, 8)[0].longest[2]) == 0  # a prefix is lent
+def test_long_rows_of_one_length_that_share_nothing_are_known_as_a_grid() -> None:
+    for lengths, prefix, side in (([300] * 4, 0, 300), ([300, 301], 0, 0), ([100] * 4, 0, 0), ([300] * 4, 8, 0)):
+        assert int(Packing.of(lengths, prefix)[0].longest[2]) == side
+    tokens = torch.arange(4 * 300 * 2 * 3).view(1200, 2, 3)
+    grid = _grid(tokens, 300)
+    assert torch.equal(grid[1, 0], tokens[300:600, 0]) and torch.equal(_listed(grid), tokens)
