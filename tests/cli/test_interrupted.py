@@ -19,7 +19,9 @@ REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 # A shell starts what runs in the background with interrupts ignored, and its children inherit that.
 COMMAND = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-COMMAND += "import os, sys; sys.argv = ['agentrl', *sys.argv[1:]]; from agentrl_command import main; os.write(1, b'x'); "
+COMMAND += (
+    "import os, sys; sys.argv = ['agentrl', *sys.argv[1:]]; from agentrl_command import main; os.write(1, b'x'); "
+)
 COMMAND += "sys.exit(main())"
 
 
