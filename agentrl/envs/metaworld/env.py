@@ -167,7 +167,7 @@ class MetaWorldEnv(ControlEnv):
         """The simulation of a task, made when it is first needed; the ones used last are kept."""
         if task not in self._worlds:
             while len(self._worlds) >= KEPT:
-                self._worlds.popitem(last=False)
+                self._worlds.popitem(last=False)[1].close()
             self._worlds[task] = World(task, self.show_goal)
         self._worlds.move_to_end(task)
         return self._worlds[task]
@@ -232,7 +232,8 @@ class MetaWorldEnv(ControlEnv):
     def close(self) -> None:
         """Free the simulations; a later `reset` makes others."""
         super().close()
-        self._worlds.clear()
+        while self._worlds:
+            self._worlds.popitem()[1].close()
 
 
 class _Saved(msgspec.Struct):

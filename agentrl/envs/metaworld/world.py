@@ -89,6 +89,10 @@ class World:
         """This moment, seen by a camera."""
         return pictures.draw(self.model, self.data, camera, size)
 
+    def close(self) -> None:
+        """Give back what was kept for its pictures."""
+        pictures.forget(self.model)
+
     # ------------------------------------------------------------------ fork
 
     def save(self) -> dict[str, Any]:

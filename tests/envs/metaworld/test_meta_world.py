@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -298,3 +299,16 @@ def test_asking_the_expert_changes_nothing(task: str) -> None:
     before = env.state().to_json()
     env.oracle()
     assert env.state().to_json() == before
+
+
+def test_a_closed_environment_leaves_no_pictures_with_the_driver() -> None:
+    from agentrl.envs.common.mujoco import pictures
+
+    env = make("reach", render_mode="rgb_array", image_size=64)
+    env.reset(seed=0)
+    env.render()
+    model = env._world.model
+    kept = pictures._by_process[os.getpid()]._kept
+    assert id(model) in {number for number, _ in kept}
+    env.close()
+    assert id(model) not in {number for number, _ in kept}

@@ -53,6 +53,12 @@ def draw(
     return painter.draw(model, data, camera, size, segmentation, hidden)
 
 
+def forget(model: Any) -> None:
+    """Give back what the driver holds of a model that is drawn no more: tens of megabytes for one with meshes."""
+    if painter := _by_process.get(os.getpid()):
+        painter.forget(model)
+
+
 class _Painter:
     """The drawing thread of a process, its context, and the models it has uploaded."""
 
@@ -63,6 +69,13 @@ class _Painter:
 
     def draw(self, *request: Any) -> np.ndarray:
         return self._thread.submit(self._draw, *request).result()
+
+    def forget(self, model: Any) -> None:
+        self._thread.submit(self._forget, id(model)).result()
+
+    def _forget(self, number: int) -> None:
+        for key in [key for key in self._kept if key[0] == number]:
+            self._kept.pop(key).close()
 
     def _draw(
         self, model: Any, data: Any, camera: str | int, size: int, segmentation: bool, hidden: tuple[int, ...]

@@ -72,6 +72,16 @@ def test_the_ball_is_red_above_and_the_picture_upright() -> None:
     assert rows.mean() < 24
 
 
+def test_a_model_that_is_forgotten_leaves_nothing_with_the_driver_and_can_be_drawn_again() -> None:
+    model, data = ball_in_view()
+    first = [draw(model, data, "front", size) for size in (32, 48)]
+    kept = pictures._by_process[os.getpid()]._kept
+    assert {(id(model), 32), (id(model), 48)} <= set(kept)
+    pictures.forget(model)
+    assert id(model) not in {number for number, _ in kept}
+    assert np.array_equal(draw(model, data, "front", 32), first[0])
+
+
 def test_more_models_than_are_kept_and_several_sizes() -> None:
     scenes = [ball_in_view(-0.5 + 0.1 * number) for number in range(KEPT + 3)]
     expected = [column_of_ball(*scene) for scene in scenes]
