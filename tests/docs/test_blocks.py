@@ -25,6 +25,7 @@ NAMED = re.compile(r'(?:"""|# )([\w-]+\.(?:py|toml))\b')
 KINDS = {"bash", "python", "text", "toml", "json"}
 NEEDS = {
     "docs/web-tasks.md": pytest.mark.browser,
+    "docs/tutorials/evaluate.md": pytest.mark.long,
     "docs/tutorials/judge.md": pytest.mark.long,
     "docs/tutorials/robot.md": pytest.mark.long,
 }
