@@ -43,6 +43,8 @@ BUDGETS = {
     # One move a turn with full reasoning: six turns of sixty tokens. A run takes about seven minutes; the start is
     # measured once, by imitation, and not again by each run.
     "one-move": Budget(1000, mistake_rate=0.25, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
+    # A tiny vision-language model that reasons about small rooms: sixty tokens a reply. Imitation wants a GPU.
+    "sokoban-seen": Budget(600, 0.4, iterations=15, episodes=96, evaluations=1, eval_episodes=200, lr=5e-4),
     # So little imitation that nearly no episode succeeds: what pays then is the form of the reply.
     "farming": Budget(imitation_steps=60, mistake_rate=0.5, iterations=60, episodes=256, evaluations=4),
 }

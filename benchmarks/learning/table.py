@@ -23,7 +23,7 @@ from benchmarks.learning.chains import (
 )
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.scarce import METHODS, SWEEP, scarce, sweep
-from benchmarks.learning.separating import separating
+from benchmarks.learning.separating import CRITIC, ESTIMATORS, LEARNING, separating
 from benchmarks.learning.webrl import webrl
 
 LAKE_SEEN, SOKOBAN_SEEN = "agentrl/FrozenLake-Visual-v0", "agentrl/Sokoban-Visual-v0"
@@ -150,6 +150,32 @@ def vlm() -> Experiment:
     return Experiment("vlm", question, over_seeds(conditions, SEEDS))
 
 
+def reasoning_visual() -> Experiment:
+    """Does a reward for true descriptions help a model that has to see what it describes?
+
+    `benchmarks.learning.seeing` says how true they are, beside descriptions of other pictures.
+    """
+    task: dict[str, Any] = {
+        "budget": "sokoban-seen",
+        "strategy": BOTH,
+        "prompt_style": "step",
+        "history": 0,
+        "format_rule": "effective",
+        "model": "tiny-vlm",
+        # One picture token of this model covers 32 x 32 pixels: one cell of a room of 5 x 5.
+        "env_kwargs": json.dumps({"size": 5, "image_size": 160}),
+        "imitation": {"demonstrations": 8000, "eval_at_start": False, "eval_episodes": 200},
+    }
+    learning = {**LEARNING, **CRITIC, **ESTIMATORS["turn PPO"], "device": "auto"}  # pictures are slow on processors
+    conditions = {
+        label: stages(SOKOBAN_SEEN, "ppo", learning, judge=judge, **task)
+        for label, judge in (("task and format", ""), ("with reasoning reward", "rule"))
+    }
+    question = "The reward for true observations and predictions on Sokoban in pictures, tiny vision-language model"
+    claims = (Claim("with reasoning reward", "task and format", VAGEN),)
+    return Experiment("reasoning-visual", question, over_seeds(conditions, range(8)), claims)
+
+
 def farming() -> Experiment:
     """What does a policy learn that nearly never succeeds, and is paid for its form?"""
     task: dict[str, Any] = {"budget": "farming", "strategy": "no_think", "prompt_style": "step", "history": 0}
@@ -180,6 +206,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         base_full("base-full-frozenlake", LAKE, "frozenlake-reasoning"),
         base_full("base-full-sokoban", SOKOBAN, "sokoban-reasoning"),
         vlm(),
+        reasoning_visual(),
         farming(),
         algorithms("algorithms-frozenlake", LAKE, "frozenlake"),
         algorithms("algorithms-sokoban", SOKOBAN, "sokoban"),
