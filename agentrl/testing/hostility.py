@@ -52,11 +52,14 @@ def check_hostile(subject: Subject) -> str:
             before, action = result, hostile_action(env, random, number)
             result = _survive(env, action, number)
             if not before.over and isinstance(env.action_space, spaces.Box):
-                # What is no array of the space is refused: it takes a turn and moves nothing.
+                # What is no array of the space is refused: it takes a turn and moves nothing. Finite numbers out of
+                # range may be clipped instead, and are counted then.
                 where, info, space = describe(action), result.info, env.action_space
                 require(info["turn"] == before.info["turn"] + 1, f"{where} did not take a turn")
                 if never_an_action(action, space):
                     require(not info["valid"], f"{where} must be invalid: it is not in {space}")
+                elif info["valid"] and isinstance(action, np.ndarray) and out_of_range(action, space):
+                    require(info.get("clipped", 0) > 0, f"{where} ran, and info['clipped'] does not count what is out")
                 if not info["valid"]:
                     still = info["anchor"] == before.info["anchor"]
                     require(still, f"{where} is invalid and moved the simulation all the same")
@@ -88,11 +91,14 @@ def _survive(env: gym.Env, action: Any, number: int) -> Result:
 def never_an_action(action: Any, space: spaces.Box) -> bool:
     """Is there no way to read this as an array of the space? Of other types of numbers an environment may be fond."""
     if isinstance(action, np.ndarray):
-        if action.shape != space.shape or action.dtype.kind not in "fiub":
-            return True
-        values = action.astype(np.float64)
-        return not bool(((values >= space.low - 1e-3) & (values <= space.high + 1e-3)).all())  # False for NaN
+        fits = action.shape in (space.shape, (1, *space.shape)) and action.dtype.kind in "fiub"
+        return not fits or not bool(np.isfinite(action).all())
     return action is None or isinstance(action, (str, bytes, bytearray, dict, set, type, Thorny))
+
+
+def out_of_range(action: np.ndarray, space: spaces.Box) -> bool:
+    """Is a number clearly beyond the bounds of the space?"""
+    return bool(((action < space.low - 1e-3) | (action > space.high + 1e-3)).any())
 
 
 def describe(action: Any) -> str:

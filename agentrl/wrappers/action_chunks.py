@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from agentrl.core.arguments import whole_number
-from agentrl.core.control import describe_box, read_control
+from agentrl.core.control import as_array, describe_box, read_control
 from agentrl.core.errors import ConfigError
 from agentrl.wrappers.base import AgentWrapper, StepResult, explain_invalid, require_no_second
 
@@ -24,8 +24,8 @@ class ActionChunks(AgentWrapper):
     the last action: pictures in between are not drawn. The first row that is no action stops the chunk; what ran before
     it stays, and `info["valid"]` is False. Fewer rows are a shorter chunk; of more, only the first `size` run.
 
-    `info` describes the whole chunk (`actions`, `reward_terms`, `effective`, `feedback`), with two keys of its own:
-    `ran`, how many turns of the environment it took, and `rewards`, the reward of each. Limits still count the
+    `info` describes the whole chunk (`actions`, `reward_terms`, `effective`, `feedback`, `clipped`), with two keys of
+    its own: `ran`, how many turns of the environment it took, and `rewards`, the reward of each. Limits still count the
     environment's turns. `oracle()` is a whole chunk, found by playing ahead and going back.
 
     Put recorders, and wrappers that stack or change pictures, around this one: inside they would see black pictures
@@ -81,16 +81,17 @@ class ActionChunks(AgentWrapper):
     def _read(self, action: Any) -> tuple[list[Any], str, int]:
         """What to give to the environment one by one, what is wrong with the last of it, how many rows are too many."""
         wanted = f"a chunk must be an array of up to {self.size} rows, each {describe_box(self._single)}"
+        action = as_array(action)
         if isinstance(action, np.ndarray) and (action.ndim != 2 or not len(action)):
             return [None], f"{wanted}; got the shape {tuple(action.shape)}", 0
         if not isinstance(action, (np.ndarray, list, tuple)) or not len(action):
             return [None], f"{wanted}; got {type(action).__name__}", 0
         rows: list[Any] = []
         for number, row in enumerate(action[: self.size]):
-            read = read_control(row, self._single)
+            read = read_control(row, self._single, getattr(self.unwrapped, "out_of_range", "refuse"))
             if isinstance(read, str):
                 return [*rows, row], f"row {number}: {read}", 0  # the environment refuses it
-            rows.append(read)
+            rows.append(np.array(row, dtype=np.float64) if read.clipped else read.values)  # it clips and counts itself
         return rows, "", max(0, len(action) - self.size)
 
     # ------------------------------------------------------------------ pictures
@@ -124,6 +125,8 @@ def _build_info(last: dict[str, Any], infos: list[dict[str, Any]], rewards: list
     told = {**last, "ran": len(infos)}
     if infos and "effective" in last:
         told["effective"] = any(info["effective"] for info in infos)
+    if infos and "clipped" in last:
+        told["clipped"] = sum(info["clipped"] for info in infos)
     if "reward_terms" not in last:  # brief: every value has one type and shape, so that arrays can hold it
         return told
     names = dict.fromkeys(name for info in infos for name in info["reward_terms"])

@@ -11,14 +11,14 @@ Nothing is remembered between steps but what `data.ctrl` holds, so a saved simul
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Any
+from math import acos, sqrt
 
 import numpy as np
 
 from agentrl.envs.common.gripper import OPENING
 from agentrl.envs.common.mujoco.arm import Arm, rotation_between
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.common.mujoco.panda import SITE
 
 mujoco = load()
 RATE = 20  # actions a second
@@ -66,21 +66,40 @@ def turn(axis_angle: np.ndarray) -> np.ndarray:
 
 def axis_angle(rotation: np.ndarray) -> np.ndarray:
     """The axis-angle vector of a rotation matrix, of at most pi."""
-    quaternion = np.empty(4)
+    quaternion, vector = np.empty(4), np.empty(3)
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
-    return axis_angle_of_quaternion(quaternion)
-
-
-def axis_angle_of_quaternion(quaternion: np.ndarray) -> np.ndarray:
-    """The axis-angle vector of a quaternion (w, x, y, z), of at most pi."""
-    vector = np.empty(3)
     mujoco.mju_quat2Vel(vector, quaternion, 1.0)
     return vector
 
 
-def proprio(arm: Any) -> np.ndarray:
-    """Position (3) and axis-angle (3) of the gripper in the world's frame, and the joints of the two fingers (2), of
-    which robosuite counts the second one backwards."""
-    position, rotation = arm.pose()
-    left, right = arm.fingers().tolist()
-    return np.array([*position.tolist(), *axis_angle(rotation).tolist(), left, -right])
+# ---------------------------------------------------------------------- what robosuite measures
+
+ROBOT_STATE = {"eef_pos": 3, "eef_quat": 4, "gripper_qpos": 2, "gripper_qvel": 2, "joint_pos": 7, "joint_vel": 7}
+BACKWARDS = np.array([1.0, -1.0])  # robosuite counts the second finger's way below zero
+
+
+def robot_state(arm: Arm) -> dict[str, np.ndarray]:
+    """The arm in robosuite's words: the gripper's position at its grip site and the hand's quaternion (x, y, z, w) in
+    the world's frame, fingers and joints. The simulation must be forwarded."""
+    joints, speeds = arm.joints(), arm.speeds()
+    return {
+        "eef_pos": arm.data.site(SITE).xpos.copy(),
+        "eef_quat": arm.data.body("panda_hand").xquat[[1, 2, 3, 0]],
+        "gripper_qpos": joints[7:] * BACKWARDS,
+        "gripper_qvel": speeds[7:] * BACKWARDS,
+        "joint_pos": joints[:7],
+        "joint_vel": speeds[:7],
+    }
+
+
+def proprio(robot: dict[str, np.ndarray]) -> np.ndarray:
+    """The eight numbers that policies for LIBERO read: position and axis-angle of the gripper, and its two fingers."""
+    return np.concatenate([robot["eef_pos"], quat2axisangle(robot["eef_quat"]), robot["gripper_qpos"]])
+
+
+def quat2axisangle(quaternion: np.ndarray) -> np.ndarray:
+    """The axis-angle vector of a quaternion (x, y, z, w) as robosuite has it: 0 to 2 pi, by the quaternion's own sign.
+    A gripper that points down is turned by about pi, where a vector of at most pi would jump to the other side."""
+    w = min(max(float(quaternion[3]), -1.0), 1.0)
+    sine = sqrt(1.0 - w * w)
+    return np.zeros(3) if sine == 0.0 else quaternion[:3] * (2.0 * acos(w) / sine)

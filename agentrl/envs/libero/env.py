@@ -9,10 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError
 from agentrl.envs.common.control import ControlEnv, ControlState
+from agentrl.envs.libero.controller import ROBOT_STATE, proprio
 from agentrl.envs.libero.oracle import next_action
 from agentrl.envs.libero.playing import POSE, LiberoTasks, state_size
+from agentrl.envs.libero.protocols import find_protocol
 from agentrl.envs.libero.simulation import PICTURES, ProceduralSimulation, make_simulation
+from agentrl.envs.libero.task_ids import find_suite
 
 PROPRIO = 8
 
@@ -67,12 +72,18 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     ![A task of each suite, seen by both cameras](../../_static/libero.png)
 
     ## Observations
-    - `text`: the instruction, then feedback where there is some.
-    - `image`: `agentview`, the camera in front of the arm, uint8 `[image_size, image_size, 3]`, the right way up.
+    - `text`: the instruction, then feedback where there is some. With `obs_text=False` it is left out, so that the
+      observation is arrays alone; the instruction is in `info["instruction"]` and in the attribute `instruction`.
+    - `image`: `agentview`, the camera in front of the arm, uint8 `[image_size, image_size, 3]`, as
+      `picture_convention` says: `"upright"`; `"openvla"`, mirrored left-right, which is what reversing both axes of
+      robosuite's pictures makes of them; `"raw"`, upside down, as robosuite gives them.
     - `wrist_image`: `eye_in_hand`, the camera beside the fingers.
-    - `proprio`: eight numbers as policies for LIBERO use them: the position of the gripper (the point between the
-      finger pads) in metres, its orientation as an axis-angle vector, both in the world's frame (x away from the arm, y
-      to its left, z up), and the joints of the two fingers in metres (0.04 and -0.04: open).
+    - `proprio`: eight numbers as policies for LIBERO use them: the position of robosuite's grip site (between the
+      fingers, 97 mm from the hand) in metres, the hand's orientation by robosuite's `quat2axisangle` (0 to 2 pi, with
+      the sign of the quaternion: it does not jump where the gripper points down), both in the world's frame (x away
+      from the arm, y to its left, z up), and the joints of the two fingers in metres (0.04 and -0.04: open).
+    - With `robot_state=True` also `eef_pos`, `eef_quat` (x, y, z, w), `gripper_qpos`, `gripper_qvel`, `joint_pos`,
+      `joint_vel`: what robosuite calls `robot0_eef_pos` and so on.
 
     With `obs_mode="state"` nothing is drawn, and `state` takes the place of the pictures: position and quaternion
     (w, x, y, z) of each object, those that the task is about first, then the joints of drawers, doors and knobs, then
@@ -86,8 +97,11 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     The gripper follows its goal like a critically damped spring (stiffness 150 / s², as in LIBERO), computed from its
     true pose and velocity every 0.01 s; joint velocities come from damped least squares, and servos with gravity
     compensation follow them. From rest, a full action moves the gripper 6 mm, under way 13 mm a step. It keeps no
-    memory of its own: snapshots continue bit for bit. An action of the wrong shape or type, with a NaN or out of range
-    is answered with feedback: nothing moves, and the turn counts.
+    memory of its own: snapshots continue bit for bit.
+
+    Numbers out of range are clipped, as robosuite does, and counted in `info["clipped"]`; with `out_of_range="refuse"`
+    they are refused. Arrays, lists and torch tensors are taken, also of shape (1, 7). An action of the wrong shape or
+    type, or with a NaN, is answered with feedback: nothing moves, and the turn counts.
 
     ## Rewards
     1 when all conditions of the goal hold, else 0.
@@ -98,7 +112,20 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     ## Arguments
     - `suite="libero_spatial"`, which the id gives; `task=None`: all of its tasks in turn, or the number or the name of
       one.
-    - `max_turns=480`, `obs_mode="image"` or `"state"`, `image_size=128`, `split="train"`, `render_mode=None`.
+    - `protocol=None`, or whose evaluation to repeat. It sets the four options of this table; one that is given beside
+      it wins. Limits are for Spatial, Object, Goal, 10 and 90.
+
+      | `protocol` | `picture_convention` | `image_size` | `settle_steps` | `max_turns` |
+      |---|---|---|---|---|
+      | None | upright | 128 | 10 | 280, 280, 300, 520, 400 |
+      | `"libero"` | raw | 128 | 5 | 600 |
+      | `"openvla"` | openvla | 256 | 10 | 220, 280, 300, 520, 400 |
+      | `"lerobot"` | openvla (after its processor) | 256 | 10 | 280, 280, 300, 520, 400 |
+
+    - `settle_steps`: actions `[0, 0, 0, 0, 0, 0, -1]` before the first observation, which open the gripper and let
+      things come to rest; they do not count as turns.
+    - `obs_mode="image"` or `"state"`, `obs_text=True`, `robot_state=False`, `out_of_range="clip"` or `"refuse"`,
+      `split="train"`, `render_mode=None`.
     - `assets="procedural"`: agentrl's own models. `"official"`: LIBERO's own package and assets, which run in a virtual
       environment of their own (`agentrl setup libero-official`), in a supervised process; `python=None` names
       its interpreter, `assets_folder=None` the folder of the assets, where they are not at their usual places. A
@@ -124,6 +151,7 @@ class LiberoEnv(LiberoTasks, ControlEnv):
 
     state_type = LiberoState
     oracle_may_fail = True
+    safe_arguments = ("protocol", "settle_steps", "robot_state")
     pictures: ClassVar[tuple[str, ...]] = tuple(PICTURES)
 
     def __init__(
@@ -132,16 +160,31 @@ class LiberoEnv(LiberoTasks, ControlEnv):
         suite: str = "libero_spatial",
         task: str | int | None = None,
         assets: str = "procedural",
-        max_turns: int = 480,
-        image_size: int = 128,
+        protocol: str | None = None,
+        max_turns: int | None = None,
+        image_size: int | None = None,
+        picture_convention: str | None = None,
+        settle_steps: int | None = None,
+        robot_state: bool = False,
         python: str | None = None,
         assets_folder: str | None = None,
         **others: Any,
     ) -> None:
-        super().__init__(max_turns=max_turns, image_size=image_size, **others)
-        self.assets = assets
+        usual = find_protocol(protocol)
+        super().__init__(
+            max_turns=usual.limits[find_suite(suite)] if max_turns is None else max_turns,
+            image_size=usual.image_size if image_size is None else image_size,
+            picture_convention=usual.picture_convention if picture_convention is None else picture_convention,
+            **others,
+        )
+        if not isinstance(robot_state, bool):
+            raise ConfigError(f"robot_state must be True or False; got {robot_state!r}")
+        self.assets, self.protocol, self.robot_state = assets, protocol, robot_state
+        steps = usual.settle_steps if settle_steps is None else settle_steps
+        self.settle_steps = whole_number("settle_steps", steps, at_least=0, at_most=1000)
         self._choose_tasks(suite, task)
-        self._simulation = make_simulation(assets, python, assets_folder, self.image_size)
+        official = {"python": python, "assets_folder": assets_folder, "image_size": self.image_size}
+        self._simulation = make_simulation(assets, self.settle_steps, **official)
         self._state_size = max(state_size(self.suite, number) for number in self._ids.numbers)
         self._set_spaces(actions=7, proprio=PROPRIO, state=self._state_size)
 
@@ -154,7 +197,13 @@ class LiberoEnv(LiberoTasks, ControlEnv):
         return self._simulation.frame(PICTURES[picture], self.image_size)
 
     def _proprio(self) -> np.ndarray:
-        return self._simulation.proprio()
+        return proprio(self._simulation.robot())
+
+    def _extra_vectors(self) -> dict[str, int]:
+        return ROBOT_STATE if self.robot_state else {}
+
+    def _vector(self, name: str) -> np.ndarray:
+        return self._simulation.robot()[name]
 
     def _object_state(self) -> np.ndarray:
         """Poses of the objects, those of the goal first, then joints; zeros behind, up to the suite's longest."""

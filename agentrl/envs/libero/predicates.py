@@ -8,9 +8,10 @@
 * `On thing region`: the middle of the thing is above the region's rectangle, the thing touches what has the region, and
   its lowest point is at the region's height, within 2 cm. (LIBERO allows its origin to be 10 cm above, and asks for
   no touch on tables.)
-* `Open`, `Close`, `Turnon`, `Turnoff`: the joint's value is beyond or within a limit. Drawers are open from 14 cm on
-  and shut below 5 mm, microwave doors open from 1.3 rad on and shut below 0.02, knobs on from 0.5 rad on and off below
-  0.05. A thing with several drawers is open when one is, and shut when all are.
+* `Open`, `Close`, `Turnon`, `Turnoff`: the joint's value is beyond a limit, which is LIBERO's. Drawers are open from
+  14 cm on and shut behind zero (they go in by up to 1 cm), microwave doors open from 1.3 rad on and shut within 0.005,
+  knobs on from 0.5 rad on and off below zero (they go to -0.01). A thing with several drawers is open when one is, and
+  shut when all are.
 """
 
 from __future__ import annotations

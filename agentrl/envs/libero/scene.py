@@ -134,6 +134,8 @@ def _planks(light: str, dark: str, boards: int) -> np.ndarray:
 
 MAX_SIZE = 1024  # pixels of a picture's side
 GRIP, GRIP_DAMPING = 20000.0, 300.0  # newtons a metre, and a metre a second
+# The hand stands where its grip site is robosuite's, 203.5 mm from the last joint; so does the camera, at 106.5 mm.
+HAND_AT, HAND_TURNED, LENS = (0.0, 0.0, 0.1001), (0.924, 0.0, 0.0, -0.383), 0.0064
 TABLES = ("table", "kitchen_table", "living_room_table", "study_table", "floor")  # types of what things stand on
 
 
@@ -166,9 +168,9 @@ def compile_scene(problem: Problem) -> Any:
     # of bowls and mugs: a stiff one presses with all its force at once, like the real hand.
     servo = spec.actuator(GRIPPER)
     servo.gainprm[0], servo.biasprm[1], servo.biasprm[2] = GRIP, -GRIP, -GRIP_DAMPING
-    spec.body("panda_hand").add_camera(
-        name=WRIST, pos=(0.05, 0.0, 0.0), quat=(0.0, 0.7071068, 0.7071068, 0.0), fovy=WRIST_VIEW
-    )
+    hand = spec.body("panda_hand")
+    hand.pos, hand.quat = HAND_AT, HAND_TURNED
+    hand.add_camera(name=WRIST, pos=(0.05, 0.0, LENS), quat=(0.0, 0.7071068, 0.7071068, 0.0), fovy=WRIST_VIEW)
     for name, kind in (fixtures_of(problem) | problem.objects).items():
         model = model_of(kind)
         if name in problem.objects:

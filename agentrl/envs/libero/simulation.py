@@ -10,7 +10,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.controller import Controller, proprio
+from agentrl.envs.libero.controller import Controller, robot_state
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import World
 
@@ -32,7 +32,7 @@ class Simulation(Protocol):
         ...
 
     def begin(self, chosen: Chosen) -> None:
-        """Set a task up at one of its starts."""
+        """Set a task up at one of its starts, and let it settle."""
         ...
 
     def step(self, action: np.ndarray) -> bool:
@@ -43,8 +43,8 @@ class Simulation(Protocol):
         """A picture of this moment, uint8 [size, size, 3]."""
         ...
 
-    def proprio(self) -> np.ndarray:
-        """Position and axis-angle of the gripper, and the joints of its two fingers: eight numbers."""
+    def robot(self) -> dict[str, np.ndarray]:
+        """The robot's own state, by robosuite's names (`agentrl.envs.libero.controller.ROBOT_STATE`)."""
         ...
 
     def names(self) -> tuple[list[str], list[str]]:
@@ -72,29 +72,28 @@ class Simulation(Protocol):
         ...
 
 
-def make_simulation(
-    assets: Any, python: str | None = None, assets_folder: str | None = None, image_size: int = 128
-) -> Simulation:
-    """The simulation with these assets; a sentence says why there is none. The arguments after the first are about
-    the official ones."""
+def make_simulation(assets: Any, settle_steps: int, **official: Any) -> Simulation:
+    """The simulation with these assets; a sentence says why there is none."""
     if not isinstance(assets, str) or assets not in SOURCES:
         raise ConfigError(
             f"assets must be one of {', '.join(SOURCES)}; got {assets!r}.{did_you_mean(str(assets), SOURCES)}"
         )
     module, _, attribute = SOURCES[assets].partition(":")
     make = getattr(import_module(module), attribute)
-    return make() if assets == "procedural" else make(python, assets_folder, image_size)
+    return make(settle_steps, **(official if assets == "official" else {}))
 
 
 # ---------------------------------------------------------------------- with models of our own
 
+REST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])  # the action of settling steps: no motion, the gripper opens
 KEPT = 4  # worlds of tasks that stay in memory, so that playing them in turn builds each once
 
 
 class ProceduralSimulation:
     """A `World` and the controller that moves its arm."""
 
-    def __init__(self) -> None:
+    def __init__(self, settle_steps: int = 0) -> None:
+        self._settle_steps = settle_steps
         self._kept: OrderedDict[tuple[str, int], tuple[World, Controller]] = OrderedDict()
         self._chosen: Chosen | None = None
         self._columns: np.ndarray | None = None  # of the numbers in data.qpos
@@ -121,7 +120,12 @@ class ProceduralSimulation:
         return self.world.conditions()
 
     def begin(self, chosen: Chosen) -> None:
-        """Set a task up at one of its starts."""
+        """Set a task up at one of its starts, and let it settle."""
+        self._set_up(chosen)
+        for _ in range(self._settle_steps):
+            self.step(REST)
+
+    def _set_up(self, chosen: Chosen) -> None:
         key = chosen[:2]
         if key not in self._kept:
             world = World(*key)
@@ -144,9 +148,9 @@ class ProceduralSimulation:
         """A picture of this moment."""
         return self.world.draw(camera, size)
 
-    def proprio(self) -> np.ndarray:
-        """The gripper's pose and its fingers."""
-        return proprio(self.world.arm)
+    def robot(self) -> dict[str, np.ndarray]:
+        """The arm's own state."""
+        return robot_state(self.world.arm)
 
     def names(self) -> tuple[list[str], list[str]]:
         """The objects, what the task is about first, and the joints of fixtures."""
@@ -174,7 +178,7 @@ class ProceduralSimulation:
 
     def load(self, chosen: Chosen, data: dict[str, Any]) -> None:
         """Continue from `save`."""
-        self.begin(chosen)
+        self._set_up(chosen)
         self.world.load(data["physics"])
 
     def close(self) -> None:
@@ -183,10 +187,11 @@ class ProceduralSimulation:
         self._chosen = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"chosen": self._chosen, "saved": self.save() if self._chosen else None}
+        saved = self.save() if self._chosen else None
+        return {"settle_steps": self._settle_steps, "chosen": self._chosen, "saved": saved}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__()
+        self.__init__(state["settle_steps"])
         if state["chosen"] is not None:
             self.load(state["chosen"], state["saved"])
 

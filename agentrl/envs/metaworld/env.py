@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
-from agentrl.envs.common.control import ControlEnv
+from agentrl.envs.common.control import AS_DRAWN, REVERSED, ControlEnv, one_of
 from agentrl.envs.metaworld import package
 from agentrl.envs.metaworld.starts import Start, StartNames
-from agentrl.envs.metaworld.tasks import INSTRUCTIONS, things
+from agentrl.envs.metaworld.tasks import INSTRUCTIONS, WORDS, things
 from agentrl.envs.metaworld.world import CAMERAS, HAND, HIGHEST_REWARD, OBJECTS, PLACE, SIZE, World
 
 REWARDS = ("sparse", "dense")
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "lerobot": {"instructions": "lerobot", "image_size": 480, "camera": "corner4", "max_turns": 500},
+}
+USUAL: dict[str, Any] = {"instructions": "agentrl", "image_size": 256, "camera": "corner4", "max_turns": 100}
 KEPT = 10  # simulations of a suite that stay in memory
 
 
@@ -40,10 +44,12 @@ class MetaWorldEnv(ControlEnv):
     random, and here its id (`reach:test:3`) says which draw: the same in every process and on every machine.
 
     ## Observations
-    - `text`: the instruction, in our own words (Meta-World has none), then feedback on an action that was refused.
+    - `text`: the instruction, then feedback on an action that was refused. Meta-World has no instructions: they are in
+      our own words, or with `instructions="lerobot"` in those that lerobot's policies were trained with. Without
+      `obs_text` it is in `info["instruction"]` and in the attribute `instruction` alone.
     - `image` (with `obs_mode="image"`): the table as `camera` sees it, the right way up. The corner cameras of the
-      package are mounted upside down; here they are turned. Without shadows and mirrors: a picture takes 40 ms of a
-      processor instead of 300.
+      package are mounted upside down; here they are turned. `picture_convention="raw"` leaves them as they are.
+      Without shadows and mirrors: a picture takes 40 ms of a processor instead of 300.
     - `proprio`: where the hand is (x, y, z in metres) and how far the gripper is open (0 to 1).
     - `state` (with `obs_mode="state"`, which draws nothing): the 39 numbers of Meta-World's own observation.
 
@@ -63,8 +69,9 @@ class MetaWorldEnv(ControlEnv):
     `Box(-1, 1, (4,), float32)`: the first three move the hand's target along x, y and z by up to 1 cm, the fourth is
     the force that closes (positive) or opens (negative) the gripper. One action is one turn; `ActionChunks` runs
     several. The hand is pulled after its target by a weld, as in Meta-World; each turn simulates 12.5 ms.
-    An array of the wrong shape or type, with a NaN, or out of range is answered with feedback: nothing moves and the
-    turn counts.
+    Numbers out of range are clipped, as Meta-World does, and counted in `info["clipped"]`; with `out_of_range="refuse"`
+    they are refused. An array of the wrong shape or type, or with a NaN, is answered with feedback: nothing moves and
+    the turn counts.
 
     ## Rewards
     - `reward="sparse"`: `success` 1.0 when Meta-World calls the task done, else nothing.
@@ -77,8 +84,13 @@ class MetaWorldEnv(ControlEnv):
 
     ## Arguments
     - `task="reach"`, which the id gives: one of the fifty, or a suite.
+    - `protocol=None`. `"lerobot"` sets up what lerobot's evaluation shows: its `instructions`, `image_size=480`,
+      `camera="corner4"` (where lerobot moves `corner2`; it reverses both axes, which makes it upright),
+      `max_turns=500`. An option that is given beside it wins.
+    - `instructions="agentrl"` or `"lerobot"`; `obs_text=True`: `text` is part of the observation.
     - `obs_mode="image"` or `"state"`, `image_size=256`; `camera="corner4"`, or `corner`, `corner2`, `corner3`,
       `topview`, `behindGripper`, `gripperPOV`. Figures in papers are mostly of `corner2` moved to where `corner4` is.
+      `picture_convention="upright"` or `"raw"`; `out_of_range="clip"` or `"refuse"`.
     - `reward="sparse"` or `"dense"`; `invalid_penalty=0.0`, `whole_turn_penalty=False`.
     - `show_goal=None`: True for tasks and MT suites, False for ML suites.
     - `max_turns=100`, `split="train"`, `render_mode=None`, `full_info=True`. `max_actions_per_turn=1` is all there is
@@ -98,7 +110,8 @@ class MetaWorldEnv(ControlEnv):
     here are larger. Pictures are not its default ones.
     """
 
-    safe_arguments = ("task", "reward", "show_goal", "camera")
+    safe_arguments = ("task", "reward", "show_goal", "camera", "instructions", "protocol")
+    conventions: ClassVar = {"upright": (AS_DRAWN, AS_DRAWN), "raw": (REVERSED, REVERSED)}
     oracle_may_fail = True
 
     def __init__(
@@ -107,8 +120,11 @@ class MetaWorldEnv(ControlEnv):
         task: str = "reach",
         reward: str = "sparse",
         show_goal: bool | None = None,
-        camera: str = "corner4",
-        max_turns: int = 100,
+        protocol: str | None = None,
+        instructions: str | None = None,
+        camera: str | None = None,
+        image_size: int | None = None,
+        max_turns: int | None = None,
         **others: Any,
     ) -> None:
         if task not in INSTRUCTIONS and task not in package.SUITES:
@@ -116,15 +132,18 @@ class MetaWorldEnv(ControlEnv):
             raise ConfigError(
                 f"task must be a task or suite of Meta-World; got {task!r}.{did_you_mean(str(task), known)}"
             )
-        if reward not in REWARDS:
-            raise ConfigError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
-        if camera not in CAMERAS:
-            raise ConfigError(f"camera must be one of {', '.join(CAMERAS)}; got {camera!r}")
+        given = {"instructions": instructions, "camera": camera, "image_size": image_size, "max_turns": max_turns}
+        usual = USUAL if protocol is None else PROTOCOLS[one_of("protocol", protocol, PROTOCOLS)]
+        chosen = {name: usual[name] if value is None else value for name, value in given.items()}
+        reward, camera = one_of("reward", reward, REWARDS), one_of("camera", chosen["camera"], CAMERAS)
         if show_goal is not None and not isinstance(show_goal, bool):
             raise ConfigError(f"show_goal must be True, False or None; got {show_goal!r}")
-        super().__init__(max_turns=max_turns, **others)
+        super().__init__(max_turns=chosen["max_turns"], image_size=chosen["image_size"], **others)
+        if not camera.startswith("corner"):
+            self._lies = self.conventions["upright"]  # the package mounts the others the right way up
         package.load()
-        self.task, self.reward, self.camera = task, reward, camera
+        self.task, self.reward, self.camera, self.protocol = task, reward, camera, protocol
+        self.instructions = one_of("instructions", chosen["instructions"], WORDS)
         self.show_goal = not task.startswith("ML") if show_goal is None else show_goal
         tasks = package.suite_tasks(task, self.split) if task in package.SUITES else (task,)
         self._names = StartNames(tasks, self.split)
@@ -137,7 +156,7 @@ class MetaWorldEnv(ControlEnv):
     @property
     def instruction(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What this episode asks for."""
-        return INSTRUCTIONS[self._start.task] if self._start else ""
+        return WORDS[self.instructions][self._start.task] if self._start else ""
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split's starts, those of a suite's tasks in turn."""

@@ -39,7 +39,7 @@ def env():
 def play(env: gym.Env, task: str) -> tuple[bool, int]:
     """Follow the oracle: (success, steps)."""
     env.reset(options={"task": task})
-    for step in range(1, 481):
+    for step in range(1, env.unwrapped.max_turns + 1):
         _, reward, terminated, truncated, info = env.step(env.unwrapped.oracle())
         if terminated or truncated:
             assert reward == float(info["success"])
@@ -94,7 +94,7 @@ def test_hostile_actions_are_answered_and_nothing_moves(env):
     before = env.unwrapped._simulation.world.save()
     odd = np.zeros(7, dtype=np.float32)
     odd[3] = np.nan
-    for action in (odd, np.full(7, 1.5), np.full(7, 1e308), np.zeros(6), np.zeros((7, 1)), "up", None, [object()] * 7):
+    for action in (odd, np.full(7, np.inf), np.zeros(6), np.zeros((7, 1)), "up", None, [object()] * 7, [10**400] * 7):
         _, reward, terminated, truncated, info = env.unwrapped.step(action)
         assert not info["valid"] and info["feedback"] and reward == 0.0 and not terminated and not truncated
     assert env.unwrapped._simulation.world.save() == before
@@ -114,16 +114,17 @@ def test_an_action_moves_the_gripper_as_the_page_says():
     simulation = ProceduralSimulation()
     simulation.begin(Chosen("libero_spatial", 3, "test", 0))
     forward = np.array([1.0, 0, 0, 0, 0, 0, 0])
-    places = [simulation.proprio()[0]]
+    places = [simulation.robot()["eef_pos"][0]]
     for _ in range(12):
         simulation.step(forward)
-        places.append(simulation.proprio()[0])
+        places.append(simulation.robot()["eef_pos"][0])
     first, last = places[1] - places[0], places[-1] - places[-2]
     assert 0.004 < first < 0.009 and 0.011 < last < 0.015
-    before = simulation.proprio()
+    before = simulation.robot()["gripper_qpos"]
     for _ in range(10):
         simulation.step(np.array([0, 0, 0, 0, 0, 0, 1.0]))
-    assert simulation.proprio()[6] == pytest.approx(0.0, abs=2e-3) and before[6] > 0.01, "the fingers close"
+    assert simulation.robot()["gripper_qpos"] == pytest.approx([0.0, 0.0], abs=2e-3), "the fingers close"
+    assert before[0] > 0.01 and before[1] < -0.01, "robosuite counts the second one backwards"
 
 
 def test_ids_name_suite_task_split_and_start():
@@ -148,6 +149,10 @@ def test_wrong_arguments_get_one_sentence():
         ({"task": "pick_up"}, "name"),
         ({"assets": "offical"}, "official"),
         ({"obs_mode": "pixels"}, "obs_mode"),
+        ({"protocol": "openvl"}, "protocol must be one of libero, openvla, lerobot or None; got 'openvl'"),
+        ({"settle_steps": -1}, "settle_steps must be a whole number of at least 0"),
+        ({"robot_state": 1}, "robot_state must be True or False; got 1"),
+        ({"picture_convention": "mirrored"}, "picture_convention must be one of upright, openvla, raw"),
         ({"max_turns": 0}, "max_turns"),
     ):
         with pytest.raises(ConfigError, match=word):

@@ -28,7 +28,7 @@ class Server:
         self.found = assets
     def assets(self):
         return self.found
-    def begin(self, suite, task, start, seed, size):
+    def begin(self, suite, task, start, seed, size, settle_steps):
         self.steps = 0
         return self.look()
     def step(self, action):
@@ -40,7 +40,7 @@ class Server:
         return self.look()
     def look(self):
         at = np.array([self.steps, 0.0, 0.0])
-        return {"position": at, "quaternion": np.array([1.0, 0, 0, 0]), "fingers": np.zeros(2), "poses": {},
+        return {"robot": {"eef_pos": at}, "poses": {},
                 "joints": {}, "interest": [], "conditions": {"On a b": self.steps >= 3}, "held": None}
 '''
 
@@ -79,7 +79,7 @@ def test_a_saved_task_repeats_its_actions(stand_in):
     assert [first.step(still) for _ in range(3)] == [False, False, True]
     second = OfficialSimulation(assets_folder="somewhere")
     second.load(Chosen("libero_spatial", 0, "test", 4), first.save())
-    assert np.array_equal(second.proprio(), first.proprio()) and second.conditions == {"On a b": True}
+    assert np.array_equal(second.robot()["eef_pos"], first.robot()["eef_pos"]) and second.conditions == {"On a b": True}
     first.close()
     second.close()
 

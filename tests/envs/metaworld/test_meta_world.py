@@ -181,7 +181,13 @@ def test_unknown_starts_are_refused(task: Any) -> None:
         make("reach").reset(options={"task": task})
 
 
-@pytest.mark.parametrize("bad", [{"camera": "front"}, {"reward": "shaped"}, {"show_goal": 1}, {"task": "reech"}])
+BAD: list[dict[str, Any]] = [
+    {"camera": "front"}, {"reward": "shaped"}, {"show_goal": 1}, {"task": "reech"}, {"instructions": "mine"},
+    {"protocol": "openvla"}, {"picture_convention": "openvla"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD)
 def test_bad_arguments_are_named(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(bad))):
         make("reach", **bad)
@@ -229,7 +235,9 @@ def test_the_truth_names_positions() -> None:
     assert np.allclose(named["hammer_position"], env._world.data.body("hammer").xpos)
 
 
-@pytest.mark.parametrize("action", [np.zeros(3, np.float32), np.full(4, np.nan), np.full(4, 1.5), "up", None, [0, 0]])
+@pytest.mark.parametrize(
+    "action", [np.zeros(3, np.float32), np.full(4, np.nan), np.full(4, np.inf), "up", None, [0, 0]]
+)
 def test_a_bad_action_moves_nothing_and_costs_a_turn(action: Any) -> None:
     env = make("reach")
     env.reset(seed=0)
@@ -262,6 +270,38 @@ def test_pictures_are_the_right_way_up(camera: str) -> None:
     column, row = (round(value) for value in pixel(world, camera, goal, 256))
     marker = env.picture()[row, column].astype(int)
     assert marker[0] > 120 and marker[0] > 2 * marker[1:].max()  # and that is where the red marker is drawn
+
+
+def test_lerobots_protocol_has_its_words_its_size_its_camera_and_its_limit() -> None:
+    env = make("drawer-open", protocol="lerobot", obs_mode="image", obs_text=False)
+    _, info = env.reset(options={"task": "drawer-open:test:0"})
+    assert env.instruction == info["instruction"] == "Open a drawer"
+    assert (env.image_size, env.camera, env.max_turns) == (480, "corner4", 500)
+    assert "text" not in env.observation_space.spaces and make("reach").instructions == "agentrl"
+    small = make("reach", protocol="lerobot", image_size=64, instructions="agentrl")
+    assert (small.image_size, small.instructions, small.max_turns) == (64, "agentrl", 500), "options beside it win"
+
+
+def test_both_lists_of_instructions_have_all_tasks() -> None:
+    from agentrl.envs.metaworld.tasks import WORDS
+
+    assert all(set(words) == set(TASKS) for words in WORDS.values())
+    assert WORDS["lerobot"]["assembly"] == "Pick up a nut and place it onto a peg"
+
+
+def test_reversing_both_axes_of_corner2_where_lerobot_moves_it_is_our_picture() -> None:
+    """lerobot moves `corner2` and reverses both axes of what the package draws, which is upside down."""
+    ours, raw = (make("reach", obs_mode="image", image_size=64, picture_convention=how) for how in ("upright", "raw"))
+    for env in (ours, raw):
+        env.reset(options={"task": "reach:test:0"})
+    assert np.array_equal(raw.picture()[::-1, ::-1], ours.picture())
+    model = ours._world.model
+    corner2, corner4 = model.camera("corner2"), model.camera("corner4")
+    assert corner4.pos == pytest.approx([0.75, 0.075, 0.7]) and corner4.quat == pytest.approx(corner2.quat)
+    assert corner2.fovy == corner4.fovy
+    above = make("reach", obs_mode="image", image_size=64, camera="topview", picture_convention="raw")
+    above.reset(options={"task": "reach:test:0"})
+    assert np.array_equal(above.picture(), above._upright("image")), "it is mounted the right way up"
 
 
 def test_a_picture_follows_the_arm_and_is_drawn_once_for_each_moment(monkeypatch: pytest.MonkeyPatch) -> None:

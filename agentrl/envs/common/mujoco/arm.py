@@ -34,7 +34,8 @@ class Arm:
         self.model, self.data = model, data
         joints = [model.joint(name) for name in (*JOINTS, *FINGERS)]
         self._qpos = np.array([joint.qposadr[0] for joint in joints])
-        self._dofs = np.array([joint.dofadr[0] for joint in joints])[:7]
+        self._qvel = np.array([joint.dofadr[0] for joint in joints])
+        self._dofs = self._qvel[:7]
         self._servos = np.array([model.actuator(name).id for name in JOINTS])
         self._gripper, self._site = model.actuator(GRIPPER).id, model.site(SITE).id
         self._limits = model.jnt_range[[joint.id for joint in joints[:7]]].T
@@ -91,9 +92,13 @@ class Arm:
         """Where in `data.qpos` its joints and fingers are."""
         return self._qpos
 
-    def fingers(self) -> np.ndarray:
-        """How far each finger is from the middle."""
-        return self.data.qpos[self._qpos[7:]].copy()
+    def joints(self) -> np.ndarray:
+        """The seven angles, then how far each finger is from the middle."""
+        return self.data.qpos[self._qpos]
+
+    def speeds(self) -> np.ndarray:
+        """How fast each of them changes."""
+        return self.data.qvel[self._qvel]
 
     def opening(self) -> float:
         """How far the fingers are from the middle, on average."""

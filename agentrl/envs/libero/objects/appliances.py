@@ -19,7 +19,7 @@ PITCH = 0.076  # from drawer to drawer
 LEVELS = {"top": 0.006 + 2 * PITCH, "middle": 0.006 + PITCH, "bottom": 0.006}  # where each drawer begins
 INSIDE: Vector = (0.076, 0.078, 0.028)  # half of a drawer's inside
 REACH = 0.028  # how far a handle stands out
-TRAVEL = 0.16
+TRAVEL, INWARD = 0.16, 0.01  # how far a drawer comes out, and goes in behind where it is flush
 
 
 def cabinet(body: str, front: str, metal: str) -> Model:
@@ -40,10 +40,10 @@ def cabinet(body: str, front: str, metal: str) -> Model:
 def _drawer(level: str) -> Joint:
     return Joint(
         "slide",
-        limits=(-TRAVEL, 0.0),
+        limits=(-TRAVEL, INWARD),
         opened=-0.14,
-        closed=-0.005,
-        start={"open": (-0.16, -0.14), "close": (0.0, 0.0)},
+        closed=0.0,
+        start={"open": (-0.16, -0.14), "close": (0.0, 0.005)},
         region=f"{level}_region",
         handle=(0.0, -CABINET[1] - 2 * FRONT - 0.6 * REACH, PITCH / 2 - 0.002),
     )
@@ -99,8 +99,8 @@ KNOB = Joint(
     "hinge",
     limits=(-0.01, 2.1),
     opened=0.5,
-    closed=0.05,
-    start={"turnon": (0.5, 2.1), "turnoff": (0.0, 0.0)},
+    closed=0.0,
+    start={"turnon": (0.5, 2.1), "turnoff": (-0.005, 0.0)},
     handle=(0.0, 0.0, 0.022),
     outward=(0.0, 0.0, 1.0),
 )
@@ -129,8 +129,8 @@ DOOR = Joint(
     "hinge",
     limits=(-2.094, 0.0),
     opened=-1.3,
-    closed=-0.02,
-    start={"open": (-2.094, -1.3), "close": (0.0, 0.0)},
+    closed=-0.005,
+    start={"open": (-2.094, -1.3), "close": (-0.005, 0.0)},
     handle=(DOOR_LENGTH - 0.018, -0.036, 0.095),
 )
 

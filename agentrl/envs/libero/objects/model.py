@@ -35,7 +35,7 @@ class Joint(NamedTuple):
     kind: str  # slide, hinge
     limits: tuple[float, float]
     opened: float  # open, or switched on, at and beyond this value
-    closed: float  # shut, or switched off, from here to zero
+    closed: float  # shut, or switched off, on the other side of this value
     start: dict[str, tuple[float, float]]  # predicate -> values it may have at the start of an episode
     region: str = ""  # the region whose predicates are about this joint; empty: those of the thing
     handle: Vector = (0.0, 0.0, 0.0)  # in the part's frame
@@ -46,7 +46,7 @@ class Joint(NamedTuple):
         sign = 1.0 if self.opened > 0 else -1.0
         if predicate in ("open", "turnon"):
             return sign * value >= sign * self.opened
-        return sign * value <= sign * self.closed
+        return sign * value < sign * self.closed
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.core.seeding import mixed_seed
-from agentrl.envs.libero.controller import axis_angle_of_quaternion
 from agentrl.envs.libero.official.interpreter import find_libero, make_worker
 from agentrl.envs.libero.package import given_starts
 from agentrl.envs.libero.task_ids import Chosen
@@ -30,8 +29,11 @@ class OfficialSimulation:
     A process that hangs or dies is killed, its episode ends with a fault, and the next `begin` starts another.
     """
 
-    def __init__(self, python: str | None = None, assets_folder: str | None = None, image_size: int = 128) -> None:
-        self._options = {"python": python, "assets_folder": assets_folder, "image_size": image_size}
+    def __init__(
+        self, settle_steps: int = 0, python: str | None = None, assets_folder: str | None = None, image_size: int = 128
+    ) -> None:
+        self._options: dict[str, Any] = {"settle_steps": settle_steps, "python": python}
+        self._options |= {"assets_folder": assets_folder, "image_size": image_size}
         interpreter = find_libero(python)
         self._worker = make_worker(interpreter.python, assets_folder)
         self._chosen: Chosen | None = None
@@ -50,13 +52,13 @@ class OfficialSimulation:
         return dict(self._seen.get("conditions", {}))
 
     def begin(self, chosen: Chosen) -> None:
-        """Set a task up at one of its starts."""
+        """Set a task up at one of its starts, and let it settle."""
         name = suites()[chosen.suite][chosen.task]
         start = given_starts(chosen.suite, name)[chosen.start] if chosen.split == "test" else None
         seed = mixed_seed(SPLITS.index(chosen.split), chosen.task, chosen.start) % 2**31
         self._chosen, self._actions, self._seen = None, [], {}
-        size = self._options["image_size"]
-        self._seen = self._worker.call("begin", chosen.suite, name, start, seed, size, deadline=BEGIN)
+        how = self._options["image_size"], self._options["settle_steps"]
+        self._seen = self._worker.call("begin", chosen.suite, name, start, seed, *how, deadline=BEGIN)
         self._chosen = chosen
 
     def step(self, action: np.ndarray) -> bool:
@@ -75,10 +77,9 @@ class OfficialSimulation:
         """A picture of this moment."""
         return self._worker.call("frame", camera, size)
 
-    def proprio(self) -> np.ndarray:
-        """The gripper's pose and its fingers."""
-        turned = axis_angle_of_quaternion(self._seen["quaternion"])
-        return np.concatenate([self._seen["position"], turned, self._seen["fingers"]])
+    def robot(self) -> dict[str, np.ndarray]:
+        """The arm's own state, as robosuite measures it."""
+        return self._seen["robot"]
 
     def names(self) -> tuple[list[str], list[str]]:
         """The objects, what the task is about first, and the joints of fixtures."""

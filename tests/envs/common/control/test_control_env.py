@@ -12,13 +12,14 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.testing import KitBudget, check_env
+from agentrl.wrappers import ActionChunks
 from tests.toy_control import PUCK, PuckEnv
 
 HOSTILE: list[Any] = [
-    None, "0.1, 0.2", "", 0.5, [], [0.1], [0.1, 0.2, 0.3], ["a", "b"], [None, 0.0], [True, 0.0], [[0.1, 0.2]], {},
-    [float("nan"), 0.0], [10**400, 0], [1.5, 0], np.zeros(3, np.float32), np.zeros((1, 2), np.float32), np.zeros(()),
+    None, "0.1, 0.2", "", 0.5, [], [0.1], [0.1, 0.2, 0.3], ["a", "b"], [None, 0.0], [True, 0.0], [[0.1], [0.2]], {},
+    [float("nan"), 0.0], [10**400, 0], np.zeros(3, np.float32), np.zeros((2, 1), np.float32), np.zeros(()),
     np.zeros(2, np.int64), np.zeros(2, bool), np.zeros(2, complex), np.zeros(2, object), np.array(["a", "b"]),
-    np.array([np.nan, 0.0]), np.array([0.0, np.inf]), np.array([-1.001, 0.0]), np.array([1e300, 0.0]), b"\x00" * 8,
+    np.array([np.nan, 0.0]), np.array([0.0, np.inf]), np.array([-np.inf, 0.0]), b"\x00" * 8, [[[0.1, 0]]],
 ]  # fmt: skip
 
 
@@ -46,10 +47,69 @@ def test_a_hostile_action_is_feedback_and_a_turn_and_moves_nothing(action: Any) 
     assert info["feedback"] in observation["text"]
 
 
-@pytest.mark.parametrize("action", [[1, -1], (0.5, Fraction(1, 2)), np.array([0.5, 1.0]), np.zeros(2, np.float16)])
-def test_lists_of_numbers_and_every_floating_type_are_actions(action: Any) -> None:
+TAKEN: list[Any] = [
+    [1, -1], (0.5, Fraction(1, 2)), np.array([0.5, 1.0]), np.zeros(2, np.float16), np.zeros((1, 2)), [[0.5, 1.0]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("action", TAKEN)
+def test_lists_of_numbers_every_floating_type_and_batches_of_one_are_actions(action: Any) -> None:
     info = begun().step(action)[4]
-    assert info["valid"] and len(info["actions"]) == 1
+    assert info["valid"] and len(info["actions"]) == 1 and info["clipped"] == 0
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
+def test_a_tensor_is_an_action_unless_it_holds_whole_numbers(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor([[0.5, -3.0]], dtype=getattr(torch, kind), requires_grad=True)
+    info = begun().step(tensor)[4]
+    assert info["valid"] and info["actions"] == ["[0.5, -1]"] and info["clipped"] == 1
+    assert not begun().step(torch.tensor([1, 0]))[4]["valid"]
+
+
+OUTSIDE: list[tuple[Any, str, int]] = [
+    ([1.5, 0], "[1, 0]", 1), (np.array([-1.001, 2.0]), "[-1, 1]", 2), (np.array([1e300, 0.5]), "[1, 0.5]", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "ran", "clipped"), OUTSIDE)
+def test_numbers_out_of_range_are_clipped_and_counted_or_refused(action: Any, ran: str, clipped: int) -> None:
+    env = begun()
+    info = env.step(action)[4]
+    assert info["valid"] and info["actions"] == [ran] and info["clipped"] == clipped
+    assert env.step([0.0, 0.0])[4]["clipped"] == 0, "the count is that of one action"
+    strict = begun(out_of_range="refuse")
+    info = strict.step(action)[4]
+    assert not info["valid"] and "an action must be an array of 2 floats from -1 to 1; got" in info["feedback"]
+    assert strict.steps == 0 and info["clipped"] == 0
+
+
+def test_a_chunk_is_clipped_row_by_row_or_stops_at_the_row_that_is_refused() -> None:
+    chunk = np.array([[0.1, 0.2], [2.0, -9.0], [0.0, 1.5]])
+    env = ActionChunks(gym.make(PUCK), 3)
+    env.reset(seed=1)
+    info = env.step(chunk)[4]
+    assert info["valid"] and info["ran"] == 3 and info["clipped"] == 3 and info["actions"][1] == "[1, -1]"
+    env = ActionChunks(gym.make(PUCK, out_of_range="refuse"), 3)
+    env.reset(seed=1)
+    info = env.step(chunk)[4]
+    assert not info["valid"] and "row 1" in info["feedback"] and info["actions"] == ["[0.1, 0.2]"]
+
+
+@pytest.mark.parametrize(("convention", "rows", "columns"), [("upright", 1, 1), ("openvla", 1, -1), ("raw", -1, 1)])
+def test_pictures_lie_as_the_convention_says_and_render_is_upright(convention: str, rows: int, columns: int) -> None:
+    env = begun(picture_convention=convention, render_mode="rgb_array")
+    seen = env.step(np.ones(2, np.float32))[0]
+    assert np.array_equal(seen["image"], env.render()[::rows, ::columns])
+    assert np.array_equal(seen["image"], env.picture("image")) and seen["image"].flags.c_contiguous
+
+
+def test_without_text_the_observation_is_arrays_and_the_instruction_is_told_elsewhere() -> None:
+    env = gym.make(PUCK, obs_text=False)
+    seen, info = env.reset(seed=1)
+    assert sorted(seen) == sorted(env.observation_space) == ["image", "proprio", "wrist_image"]
+    assert info["instruction"] == env.unwrapped.instruction == "Push the puck to the mark."
+    assert env.step(np.array([np.nan, 0.0]))[4]["feedback"]
 
 
 def test_success_pays_one_and_ends_the_episode_and_the_horizon_truncates_it() -> None:
@@ -119,6 +179,9 @@ def test_the_state_says_the_truth_in_numbers() -> None:
     ("arguments", "words"),
     [
         ({"obs_mode": "pixels"}, "obs_mode must be one of image, state; got 'pixels'"),
+        ({"obs_text": "no"}, "obs_text must be True or False; got 'no'"),
+        ({"picture_convention": "flipped"}, "picture_convention must be one of upright, openvla, raw; got 'flipped'"),
+        ({"out_of_range": "clamp"}, "out_of_range must be one of clip, refuse; got 'clamp'"),
         ({"image_size": 0}, "image_size must be a whole number"),
         ({"max_turns": 0}, "max_turns must be a whole number"),
         ({"max_actions_per_turn": 2}, "ActionChunks"),

@@ -11,8 +11,8 @@ import numpy as np
 from agentrl_libero_frames import FrameGuard, check_renderer
 
 CAMERAS = {"agentview": "agentview", "eye_in_hand": "robot0_eye_in_hand"}
-SETTLING = 5  # steps without motion after a start is loaded, as in LIBERO's own evaluation
 HUB, DOWNLOADED = "lerobot/libero-assets", "~/.cache/libero/assets"  # the package's own choice
+ROBOT = ("eef_pos", "eef_quat", "gripper_qpos", "gripper_qvel", "joint_pos", "joint_vel")  # robosuite's names
 REST = np.array([0, 0, 0, 0, 0, 0, -1.0])
 
 
@@ -49,8 +49,9 @@ class Server:
 
         return snapshot_download(HUB, repo_type="dataset", local_dir=os.path.expanduser(DOWNLOADED))
 
-    def begin(self, suite: str, task: str, start: Any, seed: int, size: int) -> dict[str, Any]:
-        """Set a task up: in the state `start` of the simulator, or, for None, at places drawn from `seed`."""
+    def begin(self, suite: str, task: str, start: Any, seed: int, size: int, settle_steps: int) -> dict[str, Any]:
+        """Set a task up: in the state `start` of the simulator, or, for None, at places drawn from `seed`; then let it
+        settle."""
         bddl = os.path.join(self._package, "bddl_files", suite, f"{task}.bddl")
         if self._env is None or self._bddl != bddl:
             self.close()
@@ -68,7 +69,9 @@ class Server:
         self._env.reset()
         if start is not None:
             self._env.set_init_state(np.asarray(start, dtype=float))
-        for _ in range(SETTLING):
+        gripper = self._env.env.robots[0].gripper
+        gripper.current_action = np.zeros(gripper.dof)  # robosuite keeps where the last episode left it
+        for _ in range(settle_steps):
             self._env.step(REST)
         self._guard = FrameGuard()
         self._check_pictures(size)
@@ -102,9 +105,7 @@ class Server:
         held = (name for name, thing in things if inner._check_grasp(gripper=gripper, object_geoms=thing))
         goal = [(" ".join([fact[0].capitalize(), *fact[1:]]), fact) for fact in inner.parsed_problem["goal_state"]]
         return {
-            "position": np.asarray(seen["robot0_eef_pos"], dtype=float),
-            "quaternion": np.asarray(seen["robot0_eef_quat"], dtype=float)[[3, 0, 1, 2]],
-            "fingers": np.asarray(seen["robot0_gripper_qpos"], dtype=float),
+            "robot": {name: np.asarray(seen[f"robot0_{name}"], dtype=float) for name in ROBOT},
             "interest": [str(name) for name in inner.obj_of_interest],
             "poses": {
                 name: np.concatenate([data.body_xpos[body], data.body_xquat[body]])
