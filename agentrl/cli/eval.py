@@ -26,15 +26,16 @@ from agentrl.cli.policy_options import (
     takes_options,
 )
 from agentrl.core.cache import write_atomically
-from agentrl.core.errors import ConfigError, Fault, MissingExtra
+from agentrl.core.errors import ConfigError, Fault, MissingExtra, did_you_mean
 from agentrl.core.policy import Policy
 from agentrl.core.secrecy import scrub
 from agentrl.policies import check_kind
 from agentrl.registry import is_available, known
 from agentrl.rollout.collect import Timings
-from agentrl.rollout.episode import check_id
+from agentrl.rollout.episode import check_id, make
 from agentrl.rollout.evaluate import Evaluation, evaluate
 from agentrl.rollout.prompts import with_judge
+from agentrl.rollout.statistics import wilson_interval
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.viewer.episode_pages import write_episode_pages
@@ -51,11 +52,14 @@ class Arguments(PolicyOptions):
     Several environments and policies stand in one table, and all play the same tasks. --output keeps every episode.
     """
 
-    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID")]
+    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID")] = ()
     """Environment ids, or patterns such as 'agentrl/*-Text-v0'; `agentrl list` shows them."""
+    suite: str | None = None
+    """In place of ids, a suite of tasks such as libero_spatial: every start of every task, with success per task."""
     policy: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(help=POLICY_HELP, metavar="NAME")] = ()
-    episodes: int = 100
-    """Number of episodes of each policy in each environment."""
+    episodes: int | None = None
+    """Number of episodes of each policy in each environment; default: 100, with --suite every start of every task. The
+    tasks of a suite take turns."""
     output: Path | None = None
     """A new folder for report.html, results.json and trajectories/*.jsonl (every episode, written while it runs)."""
     judge: JudgeText = ""
@@ -70,14 +74,18 @@ class Arguments(PolicyOptions):
 
 def run(arguments: Arguments) -> int:
     """Evaluate and print; fails when a policy finished no episode without a fault."""
-    if not arguments.ids:
-        raise ConfigError("ID must be one environment id or more; `agentrl list` shows them")
-    ids, policies = chosen_ids(arguments.ids), tuple(dict.fromkeys(arguments.policy or ("random",)))
+    if bool(arguments.ids) == (arguments.suite is not None):
+        raise ConfigError("ID must be one environment id or more, or a suite with --suite; `agentrl list` shows them")
+    words = arguments.ids if arguments.suite is None else (suite_id(arguments.suite),)
+    ids, policies = chosen_ids(words), tuple(dict.fromkeys(arguments.policy or ("random",)))
     options = model_options(arguments, policies)
-    given = {name: getattr(arguments, name) for name in PASSED_ON}
-    given["env_kwargs"] = json_object("--env-kwargs", arguments.env_kwargs)
+    kwargs = json_object("--env-kwargs", arguments.env_kwargs)
+    tasks = None if arguments.suite is None else suite_tasks(ids[0], arguments.split, kwargs)
+    if arguments.episodes is None:
+        arguments = replace(arguments, episodes=100 if tasks is None else len(tasks))
+    given = {name: getattr(arguments, name) for name in PASSED_ON} | {"env_kwargs": kwargs, "tasks": tasks}
     wrappers = {pair: chosen_wrappers(arguments, *pair) for pair in product(ids, policies)}
-    folder = None if arguments.output is None else EvalFolder(arguments.output, described(arguments, options))
+    folder = None if arguments.output is None else EvalFolder(arguments.output, described(arguments, options), tasks)
     results: dict[tuple[str, str], Evaluation] = {}
     for policy in policies:
         model: Policy | None = None  # one in memory at a time, read once for all environments
@@ -91,9 +99,11 @@ def run(arguments: Arguments) -> int:
         getattr(model, "close", lambda: None)()
     found = [results[pair] for pair in product(ids, policies)]
     if arguments.json:
-        print_json(as_json(found))
+        print_json(as_json(found, tasks))
     else:
         show(found[0]) if len(found) == 1 else show_all(found)
+        for result in found if tasks else ():
+            show_tasks(result, by_task(result, tasks or ()))
     if folder is not None:
         log(f"report: {folder.page.resolve()}")
     return 0 if all(result.metrics["scored"] for result in found) else 1
@@ -114,6 +124,22 @@ def chosen_ids(words: Sequence[str]) -> tuple[str, ...]:
         if entry is not None and entry.extra and not is_available(entry):
             raise MissingExtra(entry.modules[0], entry.extra)
     return tuple(dict.fromkeys(found))
+
+
+def suite_id(name: str) -> str:
+    """The environment that plays a suite by its own actions."""
+    suites = {str(entry.kwargs["suite"]): entry.id for entry in known() if "suite" in entry.kwargs and not entry.kind}
+    if name not in suites:
+        raise ConfigError(
+            f"--suite must be one of {', '.join(sorted(suites))}; got {name!a}.{did_you_mean(name, suites)}"
+        )
+    return suites[name]
+
+
+def suite_tasks(env_id: str, split: str, kwargs: dict[str, Any]) -> list[str]:
+    """Every start of every task of a suite, the tasks in turn."""
+    with contextlib.closing(make(env_id, **{**kwargs, "split": split})) as env:
+        return list(env.unwrapped.tasks())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def chosen_wrappers(arguments: Arguments, env_id: str, policy: str) -> list[dict[str, Any]]:
@@ -153,11 +179,11 @@ def play(
 class EvalFolder:
     """What `--output` keeps: every trajectory, the figures, and a page about them that links to episodes."""
 
-    def __init__(self, folder: Path, about: str) -> None:
+    def __init__(self, folder: Path, about: str, tasks: Sequence[str] | None = None) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             # Two evaluations in one folder could no longer be told apart.
             raise ConfigError(f"{folder} already exists; choose another folder with --output, or remove it")
-        self.folder, self.about, self.page = folder, about, folder / "report.html"
+        self.folder, self.about, self.page, self.tasks = folder, about, folder / "report.html", tasks
         self._files: dict[tuple[str, str], Path] = {}
 
     @contextlib.contextmanager
@@ -174,7 +200,7 @@ class EvalFolder:
 
     def write(self, results: Sequence[Evaluation]) -> None:
         """The page and the figures of all evaluations so far."""
-        write_atomically(self.folder / "results.json", json.dumps(as_json(results), indent=1).encode())
+        write_atomically(self.folder / "results.json", json.dumps(as_json(results, self.tasks), indent=1).encode())
         links = {pair: f"episodes/{path.stem}/index.html" for pair, path in self._files.items()}
         write_eval_report(self.page, results, self.about, links)
 
@@ -194,9 +220,25 @@ def described(arguments: Arguments, options: dict[str, Any]) -> str:
 # ---------------------------------------------------------------------- results
 
 
-def as_json(results: Sequence[Evaluation]) -> dict[str, Any]:
-    """What `--json` prints: the figures, or a list of them where there are several."""
-    found = [result.to_json() for result in results]
+def by_task(result: Evaluation, tasks: Sequence[str]) -> list[dict[str, Any]]:
+    """Success in each task of a suite, over its starts; `libero_goal/3:test:7` is a start of `libero_goal/3`."""
+    outcomes: dict[str, list[bool]] = {}
+    told: dict[str, str] = {}
+    for place, (outcome, facts) in enumerate(zip(result.outcomes, result.tasks, strict=True)):
+        name = tasks[place % len(tasks)].partition(f":{result.split}:")[0]
+        if facts is not None:  # a fault says nothing about the policy
+            outcomes.setdefault(name, []).append(outcome == "1")
+            told[name] = facts.group or ""
+    found = []
+    for name, solved in outcomes.items():
+        figures = {"success": sum(solved) / len(solved), "success_ci": wilson_interval(sum(solved), len(solved))}
+        found.append({"task": name, "instruction": told[name], "episodes": len(solved), **figures})
+    return found
+
+
+def as_json(results: Sequence[Evaluation], tasks: Sequence[str] | None = None) -> dict[str, Any]:
+    """What `--json` prints: the figures, or a list of them where there are several; of a suite also those by task."""
+    found = [result.to_json() | ({"tasks": by_task(result, tasks)} if tasks else {}) for result in results]
     return found[0] if len(found) == 1 else {"schema": 1, "results": found}
 
 
@@ -211,6 +253,16 @@ def show_all(results: Sequence[Evaluation]) -> None:
         rows.append((one.id, one.policy, *figures, number(one.valid_rate), *effort))
     first = results[0]
     print_table(columns, rows, title=f"{first.episodes} episodes of {first.split} each, seed {first.seed}")
+
+
+def show_tasks(result: Evaluation, tasks: Sequence[dict[str, Any]]) -> None:
+    """One line for each task of a suite."""
+    rows = [
+        (row["task"], row["instruction"], row["episodes"], number(row["success"]), interval(row["success_ci"]))
+        for row in tasks
+    ]
+    columns = ("task", "instruction", "episodes", "success", "95 %")
+    print_table(columns, rows, title=f"{result.id}: {result.policy}, success per task (Wilson)")
 
 
 def show(result: Evaluation) -> None:

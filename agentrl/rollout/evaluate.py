@@ -91,6 +91,7 @@ def evaluate(
     split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
     *,
+    tasks: Sequence[str] | None = None,
     wrappers: Sequence[Mapping[str, Any]] | None = None,
     num_envs: int | None = None,
     prompt_style: str | None = None,
@@ -104,7 +105,8 @@ def evaluate(
     """Play `episodes` episodes of `split` and sum them up.
 
     An episode in which the machinery failed (a `Fault`) is counted in `faults` and left out of every other number:
-    it says nothing about the policy. `wrappers` go around the environment, from the inside out, each as
+    it says nothing about the policy. `tasks` are played in this order, one each episode, in place of those that the
+    seed draws; they begin again when they are over. `wrappers` go around the environment, from the inside out, each as
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
     by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
@@ -126,7 +128,8 @@ def evaluate(
     collector = Collector([spec], actor, split=split, retries=0, **options)
     started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)
     try:
-        starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
+        named = list(tasks or [None])
+        starts = [Start(episode_seed(seed, index), task=named[index % len(named)]) for index in range(episodes)]
         if processes is not None:
             starts = starts[processes.rank :: processes.size]
         tour.outcomes, tour.tasks = ["-"] * len(starts), [None] * len(starts)

@@ -35,7 +35,7 @@ def test_what_a_verb_writes_goes_where_output_says(verb: str) -> None:
     ("verb", "usage"),
     [
         ("list", "[PATTERN|MODULE ...]"),
-        ("eval", "ID ..."),
+        ("eval", "[ID ...]"),
         ("check", "[ID ...]"),
         ("recipe", "[list|show|copy] [NAME] [FILE]"),
         ("setup", "[NAME]"),

@@ -137,6 +137,9 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     starts that LIBERO gives for each task (heights are those of our models); `train` has 1,000 and `dev` 50 starts of
     each task, drawn from the regions of its file.
 
+    `agentrl eval --suite libero_spatial --policy control:FOLDER --env-kwargs '{"protocol": "openvla"}'` is the
+    benchmark's evaluation, 10 tasks from 50 starts each: success per task and in total, with intervals.
+
     ## Truth
     `state()` supports `structured`: `proprio`, every object's pose and every joint by name, what is `held`, and the
     `conditions` of the goal with whether each holds. `oracle()` is a scripted player: pick, place, and the handles of

@@ -5,6 +5,7 @@ Actions are the same for all of them: clipped to -1 to 1, 20 a second.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from agentrl.core.errors import ConfigError, did_you_mean
@@ -17,10 +18,10 @@ class Protocol(NamedTuple):
     picture_convention: str
     image_size: int  # pixels a side
     settle_steps: int  # actions without motion before the first observation, gripper opening
-    limits: dict[str, int]  # suite -> actions of an episode, without those
+    limits: Mapping[str, int]  # suite -> actions of an episode, without those
 
 
-LEROBOT_LIMITS = dict(zip(SUITES, (280, 280, 300, 520, 400), strict=True))
+LEROBOT_LIMITS: Mapping[str, int] = dict(zip(SUITES, (280, 280, 300, 520, 400), strict=True))
 PROTOCOLS = {
     "libero": Protocol("raw", 128, 5, dict.fromkeys(SUITES, 600)),
     "openvla": Protocol("openvla", 256, 10, dict(zip(SUITES, (220, 280, 300, 520, 400), strict=True))),
