@@ -165,8 +165,9 @@ def _rate(step: int, steps: int) -> float:
 
 
 def _shifted(pictures: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """The batch moved by a few pixels, edges repeated."""
-    down, right = random.integers(0, 2 * SHIFT + 1, size=2)
-    edge = ((0, 0), (SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0))
-    height, width = pictures.shape[1:3]
-    return np.ascontiguousarray(np.pad(pictures, edge, mode="edge")[:, down : down + height, right : right + width])
+    """Each picture moved by a few pixels of its own, edges repeated."""
+    count, height, width = pictures.shape[:3]
+    down, right = random.integers(0, 2 * SHIFT + 1, size=(2, count, 1))
+    padded = np.pad(pictures, ((0, 0), (SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
+    rows, columns = down + np.arange(height), right + np.arange(width)
+    return padded[np.arange(count)[:, None, None], rows[:, :, None], columns[:, None, :]]

@@ -120,7 +120,7 @@ def test_vectors_share_the_memory_of_the_observation_without_text():
     envs = gym.vector.AsyncVectorEnv([arrays_alone], shared_memory=True, context="spawn")
     try:
         first, _ = envs.reset(seed=[1])
-        seen, rewards, *_ = envs.step(np.full((1, 7), 0.5, np.float32))
+        seen, rewards, *_ = envs.step(np.array([[0.5, 0.5, 0.5, 0, 0, 0, 1]], np.float32))
         assert seen["image"].shape == (1, 36, 36, 3) and rewards.shape == (1,)
         assert (seen["proprio"][0, :3] > first["proprio"][0, :3]).all()
     finally:

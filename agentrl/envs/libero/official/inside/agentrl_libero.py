@@ -12,7 +12,7 @@ from agentrl_libero_frames import FrameGuard, check_renderer
 
 CAMERAS = {"agentview": "agentview", "eye_in_hand": "robot0_eye_in_hand"}
 HUB, DOWNLOADED = "lerobot/libero-assets", "~/.cache/libero/assets"  # the package's own choice
-ROBOT = ("eef_pos", "eef_quat", "gripper_qpos", "gripper_qvel", "joint_pos", "joint_vel")  # robosuite's names
+ROBOT = ("eef_pos", "eef_quat", "gripper_qpos", "gripper_qvel")  # robosuite's names
 REST = np.array([0, 0, 0, 0, 0, 0, -1.0])
 
 
@@ -100,12 +100,16 @@ class Server:
         """All that can be measured now."""
         inner = self._env.env
         seen = inner._get_observations(force_update=True)
-        data, gripper, things = inner.sim.data, inner.robots[0].gripper, inner.objects_dict.items()
+        data, robot, things = inner.sim.data, inner.robots[0], inner.objects_dict.items()
         joints = [joint for fixture in inner.fixtures_dict.values() for joint in fixture.joints]
-        held = (name for name, thing in things if inner._check_grasp(gripper=gripper, object_geoms=thing))
+        held = (name for name, thing in things if inner._check_grasp(gripper=robot.gripper, object_geoms=thing))
         goal = [(" ".join([fact[0].capitalize(), *fact[1:]]), fact) for fact in inner.parsed_problem["goal_state"]]
         return {
-            "robot": {name: np.asarray(seen[f"robot0_{name}"], dtype=float) for name in ROBOT},
+            "robot": {
+                **{name: np.asarray(seen[f"robot0_{name}"], dtype=float) for name in ROBOT},
+                "joint_pos": np.array(robot._joint_positions, dtype=float),  # robosuite leaves it out of observations
+                "joint_vel": np.array(robot._joint_velocities, dtype=float),
+            },
             "interest": [str(name) for name in inner.obj_of_interest],
             "poses": {
                 name: np.concatenate([data.body_xpos[body], data.body_xquat[body]])
