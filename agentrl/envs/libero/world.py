@@ -173,8 +173,9 @@ class World:
         found = []
         for grip in model_of(self.kinds[name]).grips:
             fingers = rotation @ np.array([np.cos(grip.angle), np.sin(grip.angle), 0.0])
-            # The fingers are alike: a turn by half is the same grasp. From -90 to 90 degrees.
-            yaw = (atan2(fingers[0], -fingers[1]) + pi / 2) % pi - pi / 2
+            # The fingers are alike: a turn by half is the same grasp. From -45 to 135 degrees, the middle of what the
+            # arm's last joint can turn.
+            yaw = (atan2(fingers[0], -fingers[1]) + pi / 4) % pi - pi / 4
             found.append(Grasp(middle + rotation @ np.array(grip.middle), yaw, grip.width))
         return found
 
