@@ -6,7 +6,6 @@ from collections import OrderedDict
 from importlib import import_module
 from typing import Any, Protocol
 
-import msgspec
 import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
@@ -123,7 +122,6 @@ class ProceduralSimulation:
     def begin(self, chosen: Chosen) -> None:
         """Set a task up at one of its starts, and let it settle."""
         self._set_up(chosen)
-        self.controller.begin()
         for _ in range(self._settle_steps):
             self.step(REST)
 
@@ -175,18 +173,13 @@ class ProceduralSimulation:
         return self.world.held()
 
     def save(self) -> dict[str, Any]:
-        """The state of the simulation, and the orientation that the controller keeps."""
-        return {"physics": self.world.save(), "orientation": self.controller.orientation.ravel().tolist()}
+        """The state of the simulation; the controller keeps nothing else."""
+        return {"physics": self.world.save()}
 
     def load(self, chosen: Chosen, data: dict[str, Any]) -> None:
         """Continue from `save`."""
-        saved = msgspec.convert(data, _Saved)
-        orientation = np.array(saved.orientation)
-        if orientation.shape != (9,) or not np.isfinite(orientation).all():
-            raise ValueError("the orientation that the gripper keeps must be nine finite numbers")
         self._set_up(chosen)
-        self.world.load(saved.physics)
-        self.controller.orientation = orientation.reshape(3, 3)
+        self.world.load(data["physics"])
 
     def close(self) -> None:
         """Forget all worlds."""
@@ -201,11 +194,6 @@ class ProceduralSimulation:
         self.__init__(state["settle_steps"])
         if state["chosen"] is not None:
             self.load(state["chosen"], state["saved"])
-
-
-class _Saved(msgspec.Struct):
-    physics: bytes
-    orientation: list[float]
 
 
 def settle(world: World) -> None:

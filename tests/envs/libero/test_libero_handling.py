@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from agentrl.envs.common.gripper import pointing_down
-from agentrl.envs.common.mujoco.arm import rotation_between
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.controller import osc_torques
 from agentrl.envs.libero.world import Grasp, World
 
 mujoco = load()
@@ -22,14 +20,6 @@ def begin(suite: str, task: int, start: str = "test/1") -> World:
     return world
 
 
-def pull(world: World, position: np.ndarray, rotation: np.ndarray) -> None:
-    """Draw the gripper to a pose for 0.02 s, as the controller does."""
-    for _ in range(2):
-        now = world.arm.look()
-        error = np.concatenate([position - now.position, rotation_between(now.rotation, rotation)])
-        world.arm.push(osc_torques(now, error), 5)
-
-
 def go(world: World, position: np.ndarray, rotation: np.ndarray, ticks: int) -> None:
     """Move the gripper on a straight line, turning it on the way."""
     start, turned = world.arm.pose()
@@ -37,10 +27,11 @@ def go(world: World, position: np.ndarray, rotation: np.ndarray, ticks: int) -> 
     mujoco.mju_mat2Quat(first, turned.flatten())
     mujoco.mju_mat2Quat(last, rotation.flatten())
     last *= np.sign(first @ last)
-    for share in [*(np.arange(1, ticks + 1) / ticks), *[1.0] * 25]:
+    for share in [*(np.arange(1, ticks + 1) / ticks), *[1.0] * 8]:
         between = first + share * (last - first)
         mujoco.mju_quat2Mat(matrix, between / np.linalg.norm(between))
-        pull(world, start + share * (position - start), matrix.reshape(3, 3))
+        world.arm.steer(start + share * (position - start), matrix.reshape(3, 3))
+        world.arm.advance()
     mujoco.mj_forward(world.model, world.data)
 
 
@@ -92,7 +83,8 @@ def test_the_knob_of_the_stove_turns(task: tuple[str, int], turn: float) -> None
     go(world, handle.position, pointing_down(yaw), ticks=10)
     close(world, handle.position, pointing_down(yaw))
     for share in np.arange(1, 61) / 50:
-        pull(world, handle.position, pointing_down(yaw + turn * min(share, 1.0)))
+        world.arm.steer(handle.position, pointing_down(yaw + turn * min(share, 1.0)))
+        world.arm.advance()
     mujoco.mj_forward(world.model, world.data)
     assert world.goal_holds()
 
@@ -109,7 +101,8 @@ def test_the_microwave_opens_and_stays_open() -> None:
     for angle in -np.arange(1, 51) / 100:
         sine, cosine = np.sin(angle), np.cos(angle)
         turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
-        pull(world, hinge + turn @ (handle.position - hinge), turn @ rotation)
+        world.arm.steer(hinge + turn @ (handle.position - hinge), turn @ rotation)
+        world.arm.advance()
     assert world.joint("microwave_1_microjoint") < -0.4
 
 

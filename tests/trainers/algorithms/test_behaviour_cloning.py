@@ -111,3 +111,15 @@ def test_a_policy_says_what_it_was_trained_on(tmp_path: Path) -> None:
     (tmp_path / "control.json").write_text("{}")
     with pytest.raises(ConfigError, match="holds no cloned policy"):
         ControlNet.load(tmp_path)
+
+
+def test_each_picture_is_shifted_by_itself() -> None:
+    from agentrl.trainers.algorithms.behaviour_cloning import SHIFT, _shifted
+
+    one = np.arange(16 * 16 * 3, dtype=np.uint8).reshape(16, 16, 3)
+    moved = _shifted(np.stack([one] * 32), np.random.default_rng(0))
+    assert moved.shape == (32, 16, 16, 3) and len({picture.tobytes() for picture in moved}) > 8
+    padded = np.pad(one, ((SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
+    places = [(row, column) for row in range(2 * SHIFT + 1) for column in range(2 * SHIFT + 1)]
+    windows = {padded[row : row + 16, column : column + 16].tobytes() for row, column in places}
+    assert {picture.tobytes() for picture in moved} <= windows, "each is the picture, moved by at most SHIFT"

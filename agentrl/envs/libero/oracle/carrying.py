@@ -20,8 +20,6 @@ GAIN = 2.2  # a step covers about a quarter of what it is told, and more once th
 CLEAR = 0.03  # metres over everything that is passed
 DRAWER = 0.09  # metres from the middle of a drawer to its sides
 REACH = 0.13  # metres to each side that the hand takes up
-SHOULDER, WRIST, FOREARM = 0.333, 0.2035, 0.088  # metres: over the base; over the fingers and behind them
-STRETCH = 0.69  # metres between shoulder and wrist, of 0.72
 
 
 def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
@@ -37,7 +35,7 @@ def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: floa
 def over(world: World, place: np.ndarray, rotation: np.ndarray, grip: float, hanging: float = TIP) -> np.ndarray:
     """The action on the way to a place that leads over everything: up, across, and then down to its height."""
     at, _ = world.arm.pose()
-    height = max(clearance(world, at, place, hanging), place[2])
+    height = max(clearance(world, at, place) + hanging, place[2])
     across = float(np.hypot(*(place - at)[:2]))
     if at[2] < height - 0.03 and across > 0.02:
         goal = np.array([at[0], at[1], height + 0.01])
@@ -48,9 +46,8 @@ def over(world: World, place: np.ndarray, rotation: np.ndarray, grip: float, han
     return towards(world, goal, rotation, grip)
 
 
-def clearance(world: World, start: np.ndarray, end: np.ndarray, hanging: float) -> float:
-    """The height over all things that the hand passes between two places, with something that hangs below it; no
-    higher than the arm reaches with a bent elbow, since a stretched one locks."""
+def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
+    """The height over all things that the hand passes between two places, without what it holds."""
     held, heights = world.held(), [0.0]
     for name in (*world.objects, *world.fixtures):
         if name != held:
@@ -61,14 +58,7 @@ def clearance(world: World, start: np.ndarray, end: np.ndarray, hanging: float) 
         front = world.handle(joint).position
         if _distance(front[:2], start[:2], end[:2]) < REACH + DRAWER:
             heights.append(float(front[2]) + DRAWER / 2)
-    return min(max(heights) + CLEAR + hanging, highest(world, start), highest(world, end))
-
-
-def highest(world: World, place: np.ndarray) -> float:
-    """How high the hand, pointing down, can be over a place."""
-    base = world.model.body("panda_base").pos
-    away = float(np.hypot(*(place - base)[:2])) - FOREARM
-    return float(base[2]) + SHOULDER - WRIST + float(np.sqrt(max(STRETCH**2 - away**2, 0.0)))
+    return max(heights) + CLEAR
 
 
 def hanging_below(world: World, name: str) -> float:
@@ -165,26 +155,20 @@ def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0, turned:
     middle = world.position(name)
     offset = at - middle  # from the object to the hand
     upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])) + (turned or 0.0))
-    leaning = turn(np.array([0.0, 0.0, turned or 0.0])) @ facing  # it goes on leaning
-    rotation = upright if float(facing[2, 2]) < -0.95 else leaning
+    rotation = upright if float(facing[2, 2]) < -0.95 else facing  # a leaning hand goes on leaning
     hanging, above = hanging_below(world, name), goal + offset + np.array([0.0, 0.0, 0.05])
     near, aligned = OVER, True
     if turned is not None:
-        above[2] = max(clearance(world, at, above, hanging), above[2])
+        above[2] = max(clearance(world, at, above) + hanging, above[2])
         if at[2] > above[2] - 0.03:
             near, aligned = NEAR, abs(turned) < ALIGNED
     if float(np.hypot(*(goal - middle)[:2])) > near or not aligned:
         return over(world, above, rotation, CLOSE, hanging)
-    if is_down(world, name, goal, depth):
+    if stands(world, name) or middle[2] < goal[2] - depth - 0.01:
         return np.array([0, 0, 0, 0, 0, 0, OPEN], dtype=float)
     low = goal + offset - np.array([0.0, 0.0, depth + 0.02])
     low[2] = max(low[2], at[2] - LOWER)  # further down, a limited action would hardly correct what is beside
     return towards(world, low, rotation, CLOSE, CAREFUL if middle[2] - goal[2] < 0.04 else 0.8)
-
-
-def is_down(world: World, name: str, goal: np.ndarray, depth: float = 0.0) -> bool:
-    """Is an object low enough to be let go at a place?"""
-    return stands(world, name) or bool(world.position(name)[2] < goal[2] - depth - 0.01)
 
 
 def squared(world: World, name: str, region: str) -> float | None:
@@ -226,11 +210,10 @@ def choose_hold(world: World, name: str) -> Hold:
 def _find_best(world: World, name: str) -> Way:
     """The first way on which the gripper, coming, open and closed, touches nothing but the object; else the first where
     it does so once it is there; else the first of all."""
-    grasps, there, base = world.grasps(name), None, world.model.body("panda_base").pos
-    nearest = sorted(range(len(grasps)), key=lambda number: np.hypot(*(grasps[number].position - base)[:2]).round(3))
+    grasps, there = world.grasps(name), None
     for lean in LEANS:
         for narrow in (False, True):
-            for number in nearest:  # a far one would stretch the arm
+            for number in range(len(grasps)):
                 for flipped in (False, True):  # the hand turned by half, if the arm's joints allow it only so
                     way = Way(number, lean, narrow, flipped)
                     hold = _way(world, name, way)
