@@ -11,12 +11,14 @@ import re
 import struct
 import unicodedata
 from bisect import bisect_right
-from functools import cache, lru_cache
+from functools import cache
 from io import BytesIO
 from itertools import accumulate
 from typing import NamedTuple
 
 from PIL import ImageFont
+
+from agentrl.core.cache import on_forget
 
 # Heights above and below the baseline, in thousandths; browsers round them to whole pixels for every size.
 ASCENT, DESCENT = 970, 230
@@ -132,6 +134,7 @@ _BREAKS = re.compile(
     rf"|(?<=[{_IDEOGRAPH}])(?=[#$&(*+0-9<=>@\[\\^_`{{~{_LETTER}])"
 )
 _NEEDS_BREAKS = re.compile(rf"[-?(<\[{{\u2013\u2014\u2026{_IDEOGRAPH}]")
+CACHE_SIZE = 20_000
 _LONG = 2_000  # longer texts are not worth keeping
 
 
@@ -153,31 +156,33 @@ class Run(NamedTuple):
 
 
 _SPACE_WIDTH = widths()[" "]
+_runs: dict[str, Run] = {}
+on_forget.append(_runs.clear)
 
 
 def run_of(text: str) -> Run:
     """The words of a text; what was read last is kept."""
-    return _kept_run(text) if len(text) <= _LONG else _run(text)
-
-
-def _run(text: str) -> Run:
-    width_of = widths().__getitem__
-    parts = _SPACES.split(text)
-    leading, trailing = parts[0] == "", parts[-1] == ""
-    words: list[Word] = []
-    total = 0
-    for part in filter(None, parts):
-        space = bool(words) or leading
-        total += _SPACE_WIDTH if words else 0
-        for piece in filter(None, _BREAKS.split(part) if _NEEDS_BREAKS.search(part) else (part,)):
-            width = sum(map(width_of, piece))
-            words.append(Word(piece, width, space))
-            total += width
-            space = False
-    return Run(tuple(words), total, leading and len(parts) > 1, trailing and len(parts) > 1)
-
-
-_kept_run = lru_cache(20_000)(_run)
+    found = _runs.get(text)
+    if found is None:
+        width_of = widths().__getitem__
+        parts = _SPACES.split(text)
+        leading, trailing = parts[0] == "", parts[-1] == ""
+        words: list[Word] = []
+        total = 0
+        for part in filter(None, parts):
+            space = bool(words) or leading
+            total += _SPACE_WIDTH if words else 0
+            for piece in filter(None, _BREAKS.split(part) if _NEEDS_BREAKS.search(part) else (part,)):
+                width = sum(map(width_of, piece))
+                words.append(Word(piece, width, space))
+                total += width
+                space = False
+        found = Run(tuple(words), total, leading and len(parts) > 1, trailing and len(parts) > 1)
+        if len(text) <= _LONG:
+            if len(_runs) >= CACHE_SIZE:
+                _runs.clear()
+            _runs[text] = found
+    return found
 
 
 def may_break(before: str, after: str) -> bool:
