@@ -59,9 +59,15 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
                 collector.add_marker(f"extra_{extra}")
 
 
+def pytest_collection() -> None:
+    """Let no garbage collection look through the thousands of tests again and again: not while they are made ..."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Let no garbage collection look through the thousands of tests again and again."""
+    """... and not later."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
