@@ -37,11 +37,7 @@ def turned(outline: Outline, slices: int = SLICES, start: float = 0.0) -> Mesh:
     radius, height = np.array(outline).T
     angles = start + np.linspace(0, 2 * np.pi, slices + 1)
     rings = np.stack(
-        [
-            np.outer(radius, np.cos(angles)),
-            np.outer(radius, np.sin(angles)),
-            np.outer(height, np.ones_like(angles)),
-        ],
+        [np.outer(radius, np.cos(angles)), np.outer(radius, np.sin(angles)), np.outer(height, np.ones_like(angles))],
         axis=-1,
     )
     along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(radius), np.diff(height)))])
