@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import atan2, cos, hypot, pi, sin, tan
+from math import cos, hypot, pi, sin, tan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -283,8 +283,3 @@ def rgba(colour: str) -> tuple[float, float, float, float]:
     text = colour.removeprefix("#") or "808080"
     red, green, blue = (int(text[at : at + 2], 16) / 255 for at in (0, 2, 4))
     return red, green, blue, 1.0
-
-
-def yaw_of(matrix: np.ndarray) -> float:
-    """The turn about z of a 3 x 3 rotation."""
-    return atan2(matrix[1, 0], matrix[0, 0])
