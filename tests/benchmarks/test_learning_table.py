@@ -143,6 +143,7 @@ def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
     assert options["model"] == "smollm2" and options["prompt_style"] == "step" and options["eval_episodes"] == 500
 
 
+@pytest.mark.long
 def test_everything_that_is_demonstrated_in_the_shop_fits_into_a_reply():
     options = EXPERIMENTS["steppo-webshop"].cells[0].stages[0].options
     teacher = Demonstrator(
