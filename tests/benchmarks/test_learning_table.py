@@ -103,6 +103,7 @@ def test_every_algorithm_stands_in_one_table_with_one_start(env):
     assert {cell.stages[-1].options["prompt_style"] for cell in cells} == {"step"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("env", ["frozenlake", "sokoban"])
 def test_long_tasks_are_longer_than_the_usual_ones_and_can_be_solved(env):
     cells = EXPERIMENTS[f"long-tasks-{env}"].cells
