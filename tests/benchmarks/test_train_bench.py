@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
+from agentrl.cli import bench
 from agentrl.cli.bench import BENCHES, load_bench
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
@@ -26,6 +28,7 @@ def report():
         return train.run(quick=True)
 
 
+@pytest.mark.long
 def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(report):
     assert {"schema", "name", "machine", "threads", "results", "peers", "ratios", "pass"} <= set(report)
     rows = {(row["case"], row["impl"]): row for row in report["results"]}
@@ -36,6 +39,7 @@ def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(report):
     assert report["peers"]["transformers"]["version"]
 
 
+@pytest.mark.long
 def test_a_quick_run_says_where_the_time_of_training_went(report):
     rows = {row["case"]: row for row in report["results"]}
     shares = [rows[f"time: {part}"]["value"] for part in train.PARTS]
@@ -48,6 +52,7 @@ def test_a_quick_run_says_where_the_time_of_training_went(report):
     assert 0.05 < rows["peak memory"]["value"] < 100 and rows["peak memory"]["unit"] == "GiB"
 
 
+@pytest.mark.long
 def test_a_quick_run_says_how_far_generation_is_from_training(report):
     (row,) = [row for row in report["results"] if row["unit"] == "nats"]
     assert "from the trainer's" in row["case"] and 0 <= row["value"] < 1e-4  # in float32 on the CPU
@@ -70,6 +75,14 @@ def test_openings_differ_and_rates_are_things_over_seconds():
     found = train.in_turns({"slow": lambda: time.sleep(0.02) or 10, "none": lambda: 0}, repeats=3)
     assert len(found["slow"]) == 3 and all(100 < rate <= 500 for rate in found["slow"])
     assert found["none"] == [0, 0, 0]
+
+
+def test_what_training_reports_is_kept_apart_from_the_json(monkeypatch, capsys):
+    measured = {"schema": 1, "pass": True}
+    monkeypatch.setattr(bench, "load_bench", lambda name: lambda quick: print("[1/7]  success 0.05") or measured)
+    assert bench.run(bench.Arguments(name="train", json=True)) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == measured and "[1/7]" in printed.err
 
 
 def test_it_is_listed_and_takes_a_model(agentrl_cli_error):
