@@ -36,8 +36,9 @@ class Worker:
 
     The process starts with the first call (or `start()`). `python` names another interpreter, which then finds modules
     in its own environment and in `path` only; without it the process sees this program's modules. `environment` adds
-    variables. `deadline` and `start_deadline` are seconds (`math.inf`: for ever), `memory_limit` is bytes of address
-    space, which a process that has loaded much maps far more of than it uses.
+    variables, and the process inherits the open file `descriptors` under their numbers. `deadline` and
+    `start_deadline` are seconds (`math.inf`: for ever), `memory_limit` is bytes of address space, which a process that
+    has loaded much maps far more of than it uses.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Worker:
         python: str | Path | None = None,
         path: Sequence[str | Path] = (),
         environment: Mapping[str, str] | None = None,
+        descriptors: Sequence[int] = (),
         deadline: float = 60.0,
         start_deadline: float = 60.0,
         memory_limit: int | None = None,
@@ -59,7 +61,7 @@ class Worker:
         if not isinstance(target, str) or not TARGET.fullmatch(target) or target.startswith("__main__:"):
             raise ConfigError(f'target must be "module:Class" in a module that can be imported; got {target!r}')
         self.target, self._python, self._path = target, python, [str(Path(folder).absolute()) for folder in path]
-        self._environment = dict(environment or {})
+        self._environment, self._descriptors = dict(environment or {}), tuple(descriptors)
         self._deadline = _seconds("deadline", deadline)
         self._start_deadline = _seconds("start_deadline", start_deadline)
         self._max_frame = _bytes("max_frame", max_frame, MAX_FRAME)
@@ -163,7 +165,7 @@ class Worker:
         what = f"{self.target} could not start in {python}"
         self._starts += 1
         try:
-            process = WorkerProcess(python, {**inherited, **self._environment}, self._max_frame)
+            process = WorkerProcess(python, {**inherited, **self._environment}, self._max_frame, self._descriptors)
         except OSError as error:
             raise WorkerFault(f"{what}: {error}", "start") from error
         self._process = process

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -40,11 +40,20 @@ class Garbled(Exception):
 class WorkerProcess:
     """A process in a session of its own, with pipes for requests, answers and messages."""
 
-    def __init__(self, python: str, environment: Mapping[str, str], max_frame: int) -> None:
+    def __init__(
+        self, python: str, environment: Mapping[str, str], max_frame: int, descriptors: Sequence[int] = ()
+    ) -> None:
         command, pipe, variables = [python, str(CHILD_FILE)], subprocess.PIPE, dict(environment)
         self._process = _spawner.run(
             lambda: subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, env=variables, start_new_session=True
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                bufsize=0,
+                env=variables,
+                start_new_session=True,
+                pass_fds=descriptors,
             )
         )
         self.pid = self._process.pid
