@@ -18,7 +18,7 @@ from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault, Fault
 from agentrl.core.policy import Conversation, Generation, Policy
 from agentrl.core.specs import resolve
-from agentrl.rollout.env_pool import MAX_AT_ONCE, EnvHandle, EnvPool, Place
+from agentrl.rollout.env_pool import EnvHandle, EnvPool, Place
 from agentrl.rollout.episode import LiveEpisode, TrajectoryBuilder, blank_record, check_text
 from agentrl.rollout.judging import Settler
 from agentrl.rollout.prompts import HISTORY, prompt_style
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 __all__ = ["Collection", "Collector", "EnvSpec", "Start", "grouped"]
 
+MAX_AT_ONCE = 32  # environments of other processes that are begun side by side
 Finished = Callable[[int, Trajectory, Fault | None], Any]  # index of the start, its record, what went wrong
 OnTrajectory = Callable[[Trajectory], Any]
 

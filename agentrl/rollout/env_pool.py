@@ -14,7 +14,6 @@ import math
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium as gym
@@ -26,7 +25,6 @@ from agentrl.rollout.hosts import Host, make_stack
 from agentrl.rollout.isolated import IsolatedEnv, ask_all
 from agentrl.rollout.starts import EnvSpec, Start
 
-MAX_AT_ONCE = 32  # processes that are waited for side by side
 Place = tuple[int, int]  # index of the environment in the mix, and which one of its kind
 
 
@@ -166,9 +164,7 @@ class EnvPool:
             return [played(lambda handle=handle, action=action: handle.step(action)) for handle, action in turns]
         envs = [(handle.env, action) for handle, action in turns]
         asked = [(env, env.asked("step", action)) for env, action in envs if isinstance(env, IsolatedEnv)]
-        with ThreadPoolExecutor(max(1, min(len(asked), len(self._hosts) or MAX_AT_ONCE))) as threads:
-            answers = ask_all(asked, threads)
-        pairs = zip(turns, answers, strict=True)
+        pairs = zip(turns, ask_all(asked), strict=True)
         return [played(lambda handle=handle, answer=answer: handle.take(answer)) for (handle, _), answer in pairs]
 
     def make_one_of_each(self) -> None:

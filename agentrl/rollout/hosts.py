@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import signal
 import tempfile
 import threading
 import traceback
@@ -46,6 +47,7 @@ from agentrl.wrappers.build import wrap
 START_SECONDS = 120.0  # importing a simulator takes long, and longer where many start at once
 ASKED = ("oracle", "gold", "truthful", "hasty_action", "about_task")  # what policies and records ask for
 TOLD = ("max_actions_per_turn", "action_separator")  # what they read
+SHOWN = ("render_modes", "render_fps")  # of its metadata
 ALIGNMENT = 64  # bytes
 CAPACITY = 1 << 30  # bytes of a host's shared memory; what is not written to takes none
 Layout = list[tuple[str, str, list[int], int]]  # name, type, shape and offset of each array
@@ -122,6 +124,7 @@ class EnvSlot:
             "asked": [name for name in ASKED if env.has_wrapper_attr(name)],
             "told": {name: getattr(base, name) for name in TOLD if hasattr(base, name)},
             "render_mode": env.render_mode,
+            "metadata": {name: env.metadata[name] for name in SHOWN if name in env.metadata},
         }
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> list[Any]:
@@ -287,19 +290,32 @@ class Host:
 
     def call(self, calls: Sequence[Call], deadline: float | None = None) -> list[Any]:
         """One message: in the place of each call its value, or the error that it met (nothing is raised for one)."""
-        life = self._life
+        return self.send(calls, deadline)()
+
+    def send(self, calls: Sequence[Call], deadline: float | None = None) -> Callable[[], list[Any]]:
+        """Begin a message, to send others to other hosts: what this returns must be called, and waits for it."""
+        life, fault = self._life, None
         sent = [[slot, method, *args] for asked, slot, method, args in calls if asked is life]
-        answers: list[Any] = []
+        receive: Callable[[], Any] = list
         if life is not None and sent:
             try:
-                answers = life.call("play", sent, deadline=deadline or self._timeout * len(sent))
-            except WorkerFault as fault:
-                answers = [["worker", [str(fault), fault.reason]]] * len(sent)
+                receive = life.send("play", sent, deadline=deadline or self._timeout * len(sent))
+            except WorkerFault as error:
+                fault = error
+
+        def result() -> list[Any]:
+            try:
+                if fault is not None:
+                    raise fault
+                answers = iter(receive())
+            except WorkerFault as error:
+                answers = iter([["worker", [str(error), error.reason]]] * len(sent))
                 with self._lock:
-                    if self._life is life and not life.alive:
+                    if self._life is life and life is not None and not life.alive:
                         self._end()
-        read = iter(answers)
-        return [_value(next(read) if asked is life else GONE) for asked, *_ in calls]
+            return [_value(next(answers) if asked is life else GONE) for asked, *_ in calls]
+
+        return result
 
     def region(self, life: Worker, start: int, layout: Layout) -> Region:
         """The arrays of a slot that was opened in this life."""
@@ -318,6 +334,11 @@ class Host:
     def give_back(self, slot: int) -> None:
         """The slot is empty."""
         self._numbers.discard(slot)
+
+    def kill(self) -> None:
+        """End the process at once; whoever waits for an answer gets a fault."""
+        if self._life is not None and self._life.pid is not None:
+            os.kill(self._life.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End the process; a call in flight in another thread fails. May be called twice, and the host used again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from copy import deepcopy
 from typing import Any
 
@@ -36,6 +35,7 @@ class IsolatedEnv(gym.Env):
             self.close()
             raise
         self.split, self.env_id, self.render_mode = facts["split"], facts["env_id"], facts["render_mode"]
+        self.metadata = facts["metadata"]
         self.spec = None if facts["spec"] is None else GymSpec.from_json(json.dumps(facts["spec"]))
         if facts["rules"] is not None:
             self.system_prompt = facts["rules"]
@@ -135,19 +135,26 @@ class IsolatedEnv(gym.Env):
         return value
 
 
-def ask_all(calls: Sequence[tuple[IsolatedEnv, Call]], threads: Executor) -> list[Any]:
+def ask_all(calls: Sequence[tuple[IsolatedEnv, Call]]) -> list[Any]:
     """Values or errors, in the order of the calls: one message for each host, to all of them at the same time."""
     by_host: dict[Host, list[int]] = {}
     for place, (env, _) in enumerate(calls):
         by_host.setdefault(env.host, []).append(place)
     found: list[Any] = [None] * len(calls)
-
-    def ask(host: Host) -> None:
-        places = by_host[host]
-        for place, value in zip(places, host.call([calls[place][1] for place in places]), strict=True):
-            found[place] = value
-
-    list(threads.map(ask, by_host)) if len(by_host) > 1 else [ask(host) for host in by_host]
+    # In one order everywhere: two threads that wait for each other's hosts would wait for ever.
+    pending = {}
+    try:
+        for host in sorted(by_host, key=id):
+            pending[host] = host.send([calls[place][1] for place in by_host[host]])
+        for host in list(pending):
+            for place, value in zip(by_host[host], pending.pop(host)(), strict=True):
+                found[place] = value
+    except BaseException as error:  # answers that nobody waits for would meet the next messages
+        for host, result in pending.items():
+            if not isinstance(error, Exception):  # interrupted
+                host.kill()
+            result()
+        raise
     return found
 
 

@@ -89,7 +89,6 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._hosts = [Host(timeout, variables) for variables in _surroundings(hosts, self.num_envs)]
-        self._threads = ThreadPoolExecutor(len(self._hosts), "hosts")
         self._over = np.zeros(self.num_envs, bool)
         self._seeds: list[int | None] = [None] * self.num_envs  # the last one that each was given
         self._remade = [0] * self.num_envs  # how often it was made again since then
@@ -97,18 +96,19 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self._rows: list[Any] = []  # the last observation of each; arrays are shared with the host until its next call
         self._seen: Any = None  # all of them, as they were given out
         try:
-            opened = self._threads.map(self._fill, range(len(self._hosts)))
-            self._envs = [env for _, env in sorted(pair for pairs in opened for pair in pairs)]
+            with ThreadPoolExecutor(len(self._hosts)) as threads:
+                opened = list(threads.map(self._fill, range(len(self._hosts))))
+            self._envs = [opened[place % len(opened)][place // len(opened)] for place in range(self.num_envs)]
         except BaseException:
             self.close()
             raise
         self.render_mode = self._envs[0].render_mode
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.metadata = {**self._envs[0].metadata, "autoreset_mode": self.autoreset_mode}
 
-    def _fill(self, number: int) -> list[tuple[int, IsolatedEnv]]:
+    def _fill(self, number: int) -> list[IsolatedEnv]:
         """Open the environments of a host: every `hosts`-th place."""
         places = range(number, self.num_envs, len(self._hosts))
-        return [(place, IsolatedEnv(self._stack, host=self._hosts[number])) for place in places]
+        return [IsolatedEnv(self._stack, host=self._hosts[number]) for _ in places]
 
     # ------------------------------------------------------------------ episodes
 
@@ -176,7 +176,7 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
                 args = [self._make_again(place, args[0]), *args[1:]]
             if place not in self._faults:
                 sent[place] = self._envs[place], self._envs[place].asked(method, *args)
-        answers = {**self._faults, **dict(zip(sent, ask_all(list(sent.values()), self._threads), strict=True))}
+        answers = {**self._faults, **dict(zip(sent, ask_all(list(sent.values())), strict=True))}
         found: dict[int, Turn] = {}
         for place, (method, *_) in calls.items():
             env, answer = self._envs[place], answers[place]
@@ -221,10 +221,16 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
 
     def _told(self, infos: Mapping[int, dict[str, Any]], told: dict[str, Any] | None = None) -> dict[str, Any]:
         """Infos in Gymnasium's form: for each key an array, and a mask of who has it."""
-        told = {} if told is None else told
-        for place in sorted(infos):
-            told = self._add_info(told, infos[place], place)
-        return told
+        told, whole = {} if told is None else told, {}
+        rows = [infos[place] for place in sorted(infos)]
+        if len(rows) == self.num_envs:  # numbers that all of them have, at once: a brief info has nothing else
+            for name, first in rows[0].items():
+                values = [row.get(name) for row in rows]
+                if type(first) in (bool, int, float) and all(type(value) is type(first) for value in values):
+                    whole |= {name: np.array(values), f"_{name}": np.ones(len(rows), bool)}
+        for place, row in zip(sorted(infos), rows, strict=True):
+            told = self._add_info(told, {name: row[name] for name in row if name not in whole}, place)
+        return told | whole
 
     # ------------------------------------------------------------------ everything else
 
@@ -260,7 +266,6 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """Close all environments and end the processes."""
         for host in self._hosts:
             host.close()
-        self._threads.shutdown()
 
     def _ask_each(self, method: str, *arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.closed:
@@ -268,7 +273,7 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if len(arguments) != self.num_envs:
             raise ConfigError(f"there must be {self.num_envs} values, one for each environment; got {len(arguments)}")
         calls = [(env, env.asked(method, *given)) for env, given in zip(self._envs, arguments, strict=True)]
-        answers = ask_all(calls, self._threads)
+        answers = ask_all(calls)
         for answer in answers:
             if isinstance(answer, AgentRLError):
                 raise answer

@@ -17,12 +17,13 @@ import pytest
 
 import agentrl
 from agentrl.core.errors import ConfigError, EnvFault, SnapshotError, WorkerFault
+from agentrl.core.worker_process import WorkerProcess
 from agentrl.policies import load_policy
 from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.hosts import Host, make_stack
-from agentrl.rollout.isolated import IsolatedEnv
+from agentrl.rollout.isolated import IsolatedEnv, ask_all
 from agentrl.rollout.starts import Stack
 from tests.rollout.troubled_envs import TROUBLED, Playing, eventually
 
@@ -61,13 +62,13 @@ def test_records_equal_those_made_here_with_one_message_a_round(monkeypatch) -> 
     specs = [EnvSpec(LAKE, {"size": 5}, ({"wrapper": "Reasoning", "strategy": "grounding"},)), EnvSpec(PUCK)]
     starts = [Start(seed, env=seed % 2) for seed in range(6)]
     sent: list[list[str]] = []
-    plain = Host.call
+    plain = Host.send
 
-    def counted(self: Host, calls: Any, deadline: float | None = None) -> list[Any]:
+    def counted(self: Host, calls: Any, deadline: float | None = None) -> Any:
         sent.append([method for _, _, method, _ in calls])
         return plain(self, calls, deadline)
 
-    monkeypatch.setattr(Host, "call", counted)
+    monkeypatch.setattr(Host, "send", counted)
     found = []
     for hosts in (0, 2):
         collector = Collector(specs, load_policy("random", seed=2), num_envs=5, hosts=hosts, split="dev")
@@ -189,6 +190,22 @@ def test_environments_of_a_replaced_host_say_so_and_fresh_ones_work(host: Host) 
     fresh = IsolatedEnv(Stack(TROUBLED), host=host)
     fresh.reset(seed=0)
     assert fresh.step("good")[1] == 1.0
+
+
+@pytest.mark.long
+def test_an_interrupted_message_leaves_no_answer_for_the_next_one(monkeypatch) -> None:
+    hosts = [Host(), Host()]
+    envs = [IsolatedEnv(Stack(TROUBLED), host=host) for host in hosts]
+    for env in envs:
+        env.reset(seed=0)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(WorkerProcess, "receive", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        ask_all([(env, env.asked("step", "good")) for env in envs])
+    assert all(eventually(lambda env=env: env.lost) for env in envs)
+    for host in hosts:
+        fresh = IsolatedEnv(Stack(TROUBLED), host=host)
+        assert fresh.reset(seed=3)[0] == {"text": "episode 3 turn 0"}
+        host.close()
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_every_slow_id_has_a_vector_entry_point() -> None:
 def test_one_message_a_host_and_step_and_everything_else_of_a_vector_environment(made, monkeypatch) -> None:
     envs = made(HostVectorEnv, PUCK, 5, hosts=2, max_turns=4, render_mode="rgb_array")
     sent: list[int] = []
-    plain = Host.call
+    plain = Host.send
     monkeypatch.setattr(
         Host, "call", lambda self, calls, *rest: (sent.append(len(calls)), plain(self, calls, *rest))[1]
     )
@@ -205,6 +205,8 @@ def test_calls_that_cannot_work_are_refused_and_change_nothing(made) -> None:
     before = envs.reset(seed=1)
     with pytest.raises(ConfigError, match="actions must be 2"):
         envs.step(np.zeros((3, 2), np.float32))
+    with pytest.raises(ConfigError, match="cannot be sent"):
+        envs.step(np.full((2, 2), None))
     for name in ("_save", "np_random"):
         with pytest.raises(ConfigError, match=r"public name|cannot be sent"):
             envs.call(name)
