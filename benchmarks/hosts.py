@@ -34,7 +34,7 @@ Rows = list[dict[str, Any]]
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Step all cases in all four ways."""
-    num_envs, steps, repeats = (4, 10, 1) if quick else (16, 40, 3)
+    num_envs, steps, repeats = (4, 10, 1) if quick else (16, 12, 3)
     rows = [row for case in CASES for row in case_rows(case, num_envs, steps, repeats)]
     ratios = [
         {**compare(rows, case, peer, required), "case": f"{case}, beside {peer}"}
