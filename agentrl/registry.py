@@ -10,6 +10,7 @@ one of the group `agentrl.families`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -105,6 +106,11 @@ def _kinds(name: str, entry_point: str, summary: str, kinds: tuple[str, ...], **
     )
 
 
+def _in_hosts(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Slow environments: `gym.make_vec` puts many of them into a few processes."""
+    return tuple(replace(entry, vector_entry_point=f"agentrl.rollout.vector:{entry.id}") for entry in entries)
+
+
 _LIBERO = (  # suites, and what a robot arm does in them; the kit plays the last one
     ("90", "A robot arm does ninety things in kitchens, living rooms and studies."),
     ("10", "A robot arm does two things, one after the other."),
@@ -151,13 +157,15 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         name="navigation",
-        envs=_kinds(
-            "Navigation",
-            "agentrl.envs.navigation.env:NavigationEnv",
-            "Walk through a home to the object that an instruction asks for.",
-            ("Text", "Visual"),
-            extra="robots",
-            modules=("mujoco",),
+        envs=_in_hosts(
+            _kinds(
+                "Navigation",
+                "agentrl.envs.navigation.env:NavigationEnv",
+                "Walk through a home to the object that an instruction asks for.",
+                ("Text", "Visual"),
+                extra="robots",
+                modules=("mujoco",),
+            )
         ),
         kit=KitBudget(episodes=4, hostile_replies=300, image_size=96),
         benches={
@@ -254,7 +262,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         name="primitiveskill",
-        envs=tuple(
+        envs=_in_hosts(
             replace(entry, kwargs={**entry.kwargs, "task": task.lower()})
             for task, summary in (
                 ("Place", "A robot arm puts two cubes on two targets."),
@@ -282,33 +290,35 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         name="libero",
-        envs=(
-            *(
-                Entry(
-                    id=f"agentrl/LIBERO-{suite}-v0",
-                    kind="",
-                    entry_point="agentrl.envs.libero.env:LiberoEnv",
-                    summary=summary,
-                    kwargs={"suite": f"libero_{suite.lower()}"},
-                    extra="robots",
-                    backend="LIBERO's task files",
-                    modules=("mujoco",),
-                )
-                for suite, summary in _LIBERO
-            ),
-            *(
-                Entry(
-                    id=f"agentrl/LIBERO-{suite}-Text-v0",
-                    kind="Text",
-                    entry_point="agentrl.envs.libero.text.env:LiberoTextEnv",
-                    summary=f"{summary.removesuffix('.')}, by primitives with coordinates.",
-                    kwargs={"suite": f"libero_{suite.lower()}"},
-                    extra="robots",
-                    backend="LIBERO's task files",
-                    modules=("mujoco",),
-                )
-                for suite, summary in _LIBERO
-            ),
+        envs=_in_hosts(
+            (
+                *(
+                    Entry(
+                        id=f"agentrl/LIBERO-{suite}-v0",
+                        kind="",
+                        entry_point="agentrl.envs.libero.env:LiberoEnv",
+                        summary=summary,
+                        kwargs={"suite": f"libero_{suite.lower()}"},
+                        extra="robots",
+                        backend="LIBERO's task files",
+                        modules=("mujoco",),
+                    )
+                    for suite, summary in _LIBERO
+                ),
+                *(
+                    Entry(
+                        id=f"agentrl/LIBERO-{suite}-Text-v0",
+                        kind="Text",
+                        entry_point="agentrl.envs.libero.text.env:LiberoTextEnv",
+                        summary=f"{summary.removesuffix('.')}, by primitives with coordinates.",
+                        kwargs={"suite": f"libero_{suite.lower()}"},
+                        extra="robots",
+                        backend="LIBERO's task files",
+                        modules=("mujoco",),
+                    )
+                    for suite, summary in _LIBERO
+                ),
+            )
         ),
         benches={
             "libero": Bench(
@@ -329,7 +339,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         name="metaworld",
         summary="Fifty tasks of a robot arm, moved step by step, one by one and in suites.",
-        envs=tuple(
+        envs=_in_hosts(
             Entry(
                 id=f"agentrl/MetaWorld-{task}-v0",
                 kind="",

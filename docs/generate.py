@@ -228,13 +228,14 @@ def picture_of(folder: Path, name: str) -> str:
 
 def ids_table(rows: list[Entry]) -> str:
     """Ids, spaces and what else the specification says."""
-    lines = ["| id | observation | action | vectorised core |", "|---|---|---|---|"]
+    lines = ["| id | observation | action | `gym.make_vec` |", "|---|---|---|---|"]
     for entry in rows:
         if not is_available(entry):
             lines.append(f"| `{entry.id}` | needs the extra `{entry.extra}` | | |")
             continue
         env = gym.make(entry.id)
-        vectorised = "yes" if entry.vector_entry_point else "no"
+        own = str(entry.vector_entry_point).startswith(entry.entry_point.rpartition(".")[0])
+        vectorised = "one array" if own else "hosts" if entry.vector_entry_point else "one by one"
         lines.append(f"| `{entry.id}` | `{env.observation_space}` | `{env.action_space}` | {vectorised} |")
         env.close()
     return "\n".join(lines) + f"\n\nBackend: {rows[0].backend}.\n"

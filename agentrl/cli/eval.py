@@ -41,7 +41,7 @@ from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.viewer.episode_pages import write_episode_pages
 from agentrl.viewer.eval_report import write_eval_report
 
-PASSED_ON = ("episodes", "seed", "split", "num_envs", "prompt_style", "history", "timeout")
+PASSED_ON = ("episodes", "seed", "split", "num_envs", "prompt_style", "history", "timeout", "hosts")
 EPISODES_SHOWN = 20  # of each policy in each environment, on pages of their own
 
 
@@ -70,6 +70,8 @@ class Arguments(PolicyOptions):
     """Episodes played in parallel; default: 64 for models that answer in batches, otherwise 1."""
     timeout: float | None = None
     """Timeout of an environment step in seconds; a longer one ends its episode with a fault."""
+    hosts: int = 0
+    """Processes that share the --num-envs environments, for slow ones; 0: all of them in this process."""
 
 
 def run(arguments: Arguments) -> int:

@@ -17,8 +17,9 @@ import os
 import re
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,9 @@ class Worker:
 
     The process starts with the first call (or `start()`). `python` names another interpreter, which then finds modules
     in its own environment and in `path` only; without it the process sees this program's modules. `environment` adds
-    variables. `deadline` and `start_deadline` are seconds (`math.inf`: for ever), `memory_limit` is bytes of address
-    space, which a process that has loaded much maps far more of than it uses.
+    variables, and the process inherits the open file `descriptors` under their numbers. `deadline` and
+    `start_deadline` are seconds (`math.inf`: for ever), `memory_limit` is bytes of address space, which a process that
+    has loaded much maps far more of than it uses.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Worker:
         python: str | Path | None = None,
         path: Sequence[str | Path] = (),
         environment: Mapping[str, str] | None = None,
+        descriptors: Sequence[int] = (),
         deadline: float = 60.0,
         start_deadline: float = 60.0,
         memory_limit: int | None = None,
@@ -59,7 +62,7 @@ class Worker:
         if not isinstance(target, str) or not TARGET.fullmatch(target) or target.startswith("__main__:"):
             raise ConfigError(f'target must be "module:Class" in a module that can be imported; got {target!r}')
         self.target, self._python, self._path = target, python, [str(Path(folder).absolute()) for folder in path]
-        self._environment = dict(environment or {})
+        self._environment, self._descriptors = dict(environment or {}), tuple(descriptors)
         self._deadline = _seconds("deadline", deadline)
         self._start_deadline = _seconds("start_deadline", start_deadline)
         self._max_frame = _bytes("max_frame", max_frame, MAX_FRAME)
@@ -79,13 +82,29 @@ class Worker:
         `deadline` (seconds, from when the worker is free) replaces the worker's own for this call. One call runs at a
         time; other threads wait.
         """
+        return self.send(method, *args, deadline=deadline, **kwargs)()
+
+    def send(self, method: str, /, *args: Any, deadline: float | None = None, **kwargs: Any) -> Callable[[], Any]:
+        """Begin a call, to begin others in other workers: what this returns waits for the result. It must be called,
+        and once; the worker is busy until then."""
         if not isinstance(method, str) or not method.isidentifier() or method.startswith("_"):
             raise ConfigError(f"method must be a public name of {self.target}; got {method!r}")
         seconds = self._deadline if deadline is None else _seconds("deadline", deadline)
         payload = self._encode([method, args, kwargs], f"the arguments of {method}")
-        with self._lock:
-            process = self._running_process()
-            return self._exchange(process, payload, seconds, f"{self.target} {method}()")
+        self._lock.acquire()
+        try:
+            receive = self._ask(self._running_process(), payload, seconds, f"{self.target} {method}()")
+        except BaseException:
+            self._lock.release()
+            raise
+
+        def result() -> Any:
+            try:
+                return receive()
+            finally:
+                self._lock.release()
+
+        return result
 
     def start(self) -> None:
         """Start the process now, if it does not run; `WorkerFault` with reason "start" if it cannot."""
@@ -163,13 +182,13 @@ class Worker:
         what = f"{self.target} could not start in {python}"
         self._starts += 1
         try:
-            process = WorkerProcess(python, {**inherited, **self._environment}, self._max_frame)
+            process = WorkerProcess(python, {**inherited, **self._environment}, self._max_frame, self._descriptors)
         except OSError as error:
             raise WorkerFault(f"{what}: {error}", "start") from error
         self._process = process
         self._finalizer = weakref.finalize(self, process.end)
         try:
-            self._exchange(process, self._opening(), self._start_deadline, "the start")
+            self._ask(process, self._opening(), self._start_deadline, "the start")()
         except WorkerFault as fault:
             self._end_process()
             raise WorkerFault(f"{what}: {fault}", "start") from None
@@ -188,13 +207,26 @@ class Worker:
         }
         return self._encode(opening, "the constructor's arguments")
 
-    def _exchange(self, process: WorkerProcess, payload: bytearray, seconds: float, what: str) -> Any:
-        """One request and its answer; on any trouble with the process itself, it is ended first."""
-        try:
-            status, *content = decode(process.exchange(payload, seconds))
+    def _ask(self, process: WorkerProcess, payload: bytearray, seconds: float, what: str) -> Callable[[], Any]:
+        """Send one request; what this returns reads its answer."""
+        until = time.monotonic() + seconds
+        self._supervised(lambda: process.send(payload, until), seconds, what)
+
+        def answer() -> Any:
+            status, *content = self._supervised(lambda: decode(process.receive(until)), seconds, what)
             if status == "ok":
                 return content[0]
             summary, traceback = content
+            if status == "memory":
+                raise self._broken("memory", f"{what}: {summary}")
+            raise WorkerFault(f"{what}: {summary}" + (f"\n{traceback}" if traceback else ""), status)
+
+        return answer
+
+    def _supervised(self, work: Callable[[], Any], seconds: float, what: str) -> Any:
+        """A half of an exchange; on any trouble with the process itself, it is ended first."""
+        try:
+            return work()
         except Late:
             raise self._broken("deadline", f"{what} gave no answer within {seconds:g} s") from None
         except Gone:
@@ -204,9 +236,6 @@ class Worker:
         except BaseException:  # interrupted: the answer would meet the next request
             self._end_process()
             raise
-        if status == "memory":
-            raise self._broken("memory", f"{what}: {summary}")
-        raise WorkerFault(f"{what}: {summary}" + (f"\n{traceback}" if traceback else ""), status)
 
     def _broken(self, reason: WorkerReason, message: str) -> WorkerFault:
         """End the process and say how it ended and what it said last."""

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -40,11 +40,20 @@ class Garbled(Exception):
 class WorkerProcess:
     """A process in a session of its own, with pipes for requests, answers and messages."""
 
-    def __init__(self, python: str, environment: Mapping[str, str], max_frame: int) -> None:
+    def __init__(
+        self, python: str, environment: Mapping[str, str], max_frame: int, descriptors: Sequence[int] = ()
+    ) -> None:
         command, pipe, variables = [python, str(CHILD_FILE)], subprocess.PIPE, dict(environment)
         self._process = _spawner.run(
             lambda: subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, env=variables, start_new_session=True
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                bufsize=0,
+                env=variables,
+                start_new_session=True,
+                pass_fds=descriptors,
             )
         )
         self.pid = self._process.pid
@@ -73,29 +82,25 @@ class WorkerProcess:
 
     # ------------------------------------------------------------------ frames
 
-    def exchange(self, payload: bytearray, seconds: float) -> bytearray:
-        """Send one frame and wait for one; `Late`, `Gone` or `Garbled` if that cannot be."""
-        until = time.monotonic() + seconds
+    def send(self, payload: bytearray, until: float) -> None:
+        """Send one frame; `Late` or `Gone` if that cannot be."""
         for part in frame_parts(payload):
-            self._send(part, until)
-        return self._receive(until)
+            rest = memoryview(part)
+            while rest:
+                try:
+                    rest = rest[os.write(self._requests, rest) :]
+                except BlockingIOError:
+                    writable = select.poll()
+                    writable.register(self._requests, select.POLLOUT)
+                    if not writable.poll(_milliseconds(until)):
+                        raise Late from None
+                except OSError as error:
+                    if error.errno == errno.EPIPE:
+                        raise Gone from None
+                    raise
 
-    def _send(self, part: bytes | bytearray, until: float) -> None:
-        rest = memoryview(part)
-        while rest:
-            try:
-                rest = rest[os.write(self._requests, rest) :]
-            except BlockingIOError:
-                writable = select.poll()
-                writable.register(self._requests, select.POLLOUT)
-                if not writable.poll(_milliseconds(until)):
-                    raise Late from None
-            except OSError as error:
-                if error.errno == errno.EPIPE:
-                    raise Gone from None
-                raise
-
-    def _receive(self, until: float) -> bytearray:
+    def receive(self, until: float) -> bytearray:
+        """Wait for one frame; `Late`, `Gone` or `Garbled` if none comes."""
         data, end = bytearray(), HEADER.size
         while len(data) < end:
             self._wait_for_more(data, end, until)

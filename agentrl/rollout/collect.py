@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 
 __all__ = ["Collection", "Collector", "EnvSpec", "Start", "grouped"]
 
+MAX_AT_ONCE = 32  # environments of other processes that are begun side by side
 Finished = Callable[[int, Trajectory, Fault | None], Any]  # index of the start, its record, what went wrong
 OnTrajectory = Callable[[Trajectory], Any]
-MAX_AT_ONCE = 32  # environments of other processes that are waited for side by side
 
 
 @dataclass
@@ -124,6 +124,7 @@ class CollectorBase:
         timeout: float | None = None,
         retries: int = 1,
         isolate: bool = False,
+        hosts: int = 0,
         judge: Any = None,
     ) -> None:
         self.envs = tuple(envs) if isinstance(envs, Sequence) and not isinstance(envs, str) else ()
@@ -139,10 +140,12 @@ class CollectorBase:
         if timeout is not None and finite_number("timeout", timeout) <= 0:
             raise ConfigError(f"timeout must be a number of seconds above 0, or None; got {timeout!r}")
         self.timeout = None if timeout is None else float(timeout)
-        self.isolate = bool(isolate)
+        self.isolate, self.hosts = bool(isolate), whole_number("hosts", hosts, at_least=0)
+        if self.isolate and self.hosts:
+            raise ConfigError(f"hosts must be 0 where isolate gives every environment a process; got {hosts}")
         # Here, so that a wrong spec is refused at once, not when the first episode ends.
         self.judge = None if judge is None else resolve("judge", judge)
-        self.pool = EnvPool(self.envs, split, self.timeout, self.isolate)
+        self.pool = EnvPool(self.envs, split, self.timeout, self.isolate, self.hosts)
 
     def state_dict(self) -> dict[str, Any]:
         """Whatever survives from one episode to the next, as JSON types.
@@ -212,11 +215,16 @@ class CollectorBase:
 
     def _step(self, job: Job, answer: Generation) -> None:
         """Play a turn; a fault is noted on the job."""
-        assert job.handle is not None
-        try:
-            job.live.turn(answer, job.handle.step(answer.action))
-        except Fault as fault:
-            job.fault = fault
+        self._step_all([(job, answer)])
+
+    def _step_all(self, turns: Sequence[tuple[Job, Generation]]) -> None:
+        """Play a turn in each episode."""
+        asked = [(job.handle, answer.action) for job, answer in turns if job.handle is not None]
+        for (job, answer), result in zip(turns, self.pool.step(asked), strict=True):
+            if isinstance(result, Fault):
+                job.fault = result
+            else:
+                job.live.turn(answer, result)
 
     def _leave(self, job: Job) -> bool:
         """This attempt is over. Is there another, in the same place but a fresh environment?"""
@@ -283,11 +291,12 @@ class Collector(CollectorBase):
     same state give the same trajectories, whatever `num_envs` (with another one, only a policy that seeds sampling by
     the row of a call gives others; one that is `keyed`, as `HFPolicy`, seeds it by start and turn).
     Environments of this process step one after the other in the order of the slots, so that even counters they share
-    see the same order; isolated ones step at the same time.
+    see the same order; those of other processes step at the same time.
 
     A `Fault` of an environment, any exception it raises and a call beyond `timeout` seconds cost its own episode only:
     it is begun again from the same start in a fresh environment, up to `retries` times, then recorded with its fault.
-    With `isolate` every environment has a process of its own, which is killed when it is late; otherwise a late one is
+    With `isolate` every environment has a process of its own, which is killed when it is late; with `hosts` they share
+    that many processes, and one that is late or dies costs the episodes of its process. Otherwise a late one is
     abandoned in its thread. An `EngineFault` of the policy comes through after a second try.
 
     With `judge`, trajectories that owe terms are settled in the background while others are still running. What the
@@ -370,7 +379,7 @@ class Collector(CollectorBase):
                     job.fault = fault
         with timed(tally, "environment"):
             pairs = [(job, answer) for job, answer in zip(rows, answers, strict=True) if answer is not None]
-            self._each(lambda pair: self._step(*pair), pairs)
+            self._step_all(pairs)
         tally.turns += len(pairs)
 
     def _clear(self, slots: list[Job | None], finished: Finished, tally: Timings) -> None:
@@ -387,7 +396,7 @@ class Collector(CollectorBase):
             finished(job.index, trajectory, job.fault)
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
-        if not self.isolate or len(items) < 2:
+        if not (self.isolate or self.hosts) or len(items) < 2:
             for item in items:
                 function(item)
             return

@@ -21,7 +21,8 @@ import gymnasium as gym
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.rollout.episode import StepResult, env_id_of, spec_json
-from agentrl.rollout.isolated import IsolatedEnv, make_stack
+from agentrl.rollout.hosts import Host, make_stack
+from agentrl.rollout.isolated import IsolatedEnv, ask_all
 from agentrl.rollout.starts import EnvSpec, Start
 
 Place = tuple[int, int]  # index of the environment in the mix, and which one of its kind
@@ -30,11 +31,14 @@ Place = tuple[int, int]  # index of the environment in the mix, and which one of
 class EnvHandle:
     """One environment, whose every call either works or is a fault."""
 
-    def __init__(self, spec: EnvSpec, split: str, timeout: float | None, isolate: bool) -> None:
-        self._label = spec.id
+    def __init__(
+        self, spec: EnvSpec, split: str, timeout: float | None, isolate: bool = False, host: Host | None = None
+    ) -> None:
+        self._label, isolate = spec.id, isolate or host is not None
         self._thread: DeadlineThread | None = None
+        stack = spec.stack(split)
         self.env: gym.Env = self._guarded(
-            lambda: IsolatedEnv(spec, split, timeout) if isolate else make_stack(spec, split), "make()"
+            lambda: IsolatedEnv(stack, timeout, host) if isolate else make_stack(stack), "make()"
         )
         self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
         self.spec = spec_json(self.env)
@@ -44,7 +48,12 @@ class EnvHandle:
     @property
     def interruptible(self) -> bool:
         """May it be closed while a call runs in another thread?"""
-        return self._thread is not None or isinstance(self.env, IsolatedEnv)
+        return self._thread is not None or (isinstance(self.env, IsolatedEnv) and self.env.alone)
+
+    @property
+    def lost(self) -> bool:
+        """Has it gone together with its host, perhaps for the fault of another environment?"""
+        return isinstance(self.env, IsolatedEnv) and not self.env.alone and self.env.lost
 
     def reset(self, start: Start) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
@@ -54,6 +63,14 @@ class EnvHandle:
     def step(self, action: Any) -> StepResult:
         """Play a turn."""
         return self._call(lambda: _checked_step(self.env.step(action)), "step()")
+
+    def take(self, answer: Any) -> StepResult:
+        """The turn that was played in another process, of its answer."""
+        if isinstance(answer, AgentRLError):
+            raise answer
+        env = self.env
+        assert isinstance(env, IsolatedEnv)
+        return self._guarded(lambda: _checked_step(env.read_step(answer)), "step()")
 
     def save(self) -> list[bytes]:
         """What each of its wrappers remembers from one episode to the next."""
@@ -102,10 +119,16 @@ def _checked_step(result: Any) -> StepResult:
 
 
 class EnvPool:
-    """Hands out environments of a mix; of the free places always the first, so that runs repeat."""
+    """Hands out environments of a mix; of the free places always the first, so that runs repeat.
 
-    def __init__(self, specs: Sequence[EnvSpec], split: str, timeout: float | None, isolate: bool) -> None:
+    With `hosts` the places share that many processes; otherwise, with `isolate`, each has one of its own.
+    """
+
+    def __init__(
+        self, specs: Sequence[EnvSpec], split: str, timeout: float | None, isolate: bool = False, hosts: int = 0
+    ) -> None:
         self._specs, self._split, self._timeout, self._isolate = specs, split, timeout, isolate
+        self._hosts = [Host(timeout) for _ in range(hosts)]
         self._free: list[list[int]] = [[] for _ in specs]  # numbers, lowest first
         self._counts = [0 for _ in specs]  # numbers given out so far
         self._made: list[dict[int, EnvHandle]] = [{} for _ in specs]
@@ -120,9 +143,29 @@ class EnvPool:
     def open(self, place: Place) -> EnvHandle:
         """The environment of a reserved place, made if it is not there; several threads may do this at once."""
         index, number = place
+        if number in self._made[index] and self._made[index][number].lost:
+            self.discard(place)
         if number not in self._made[index]:
-            self._made[index][number] = EnvHandle(self._specs[index], self._split, self._timeout, self._isolate)
+            host = self._hosts[(index + number) % len(self._hosts)] if self._hosts else None
+            self._made[index][number] = EnvHandle(self._specs[index], self._split, self._timeout, self._isolate, host)
         return self._made[index][number]
+
+    def step(self, turns: Sequence[tuple[EnvHandle, Any]]) -> list[StepResult | Fault]:
+        """Play a turn in each of some environments: what it gave, or its fault. Those of other processes play at the
+        same time, and all that share a process are told in one message."""
+
+        def played(turn: Callable[[], StepResult]) -> StepResult | Fault:
+            try:
+                return turn()
+            except Fault as fault:
+                return fault
+
+        if not self._isolate and not self._hosts:
+            return [played(lambda handle=handle, action=action: handle.step(action)) for handle, action in turns]
+        envs = [(handle.env, action) for handle, action in turns]
+        asked = [(env, env.asked("step", action)) for env, action in envs if isinstance(env, IsolatedEnv)]
+        pairs = zip(turns, ask_all(asked), strict=True)
+        return [played(lambda handle=handle, answer=answer: handle.take(answer)) for (handle, _), answer in pairs]
 
     def make_one_of_each(self) -> None:
         """Make an environment of each kind, for the first episodes: what it cannot do is known before they begin."""
@@ -153,6 +196,8 @@ class EnvPool:
             while made:
                 _, handle = made.popitem()
                 handle.close()
+        for host in self._hosts:
+            host.close()
 
     # ------------------------------------------------------------------ what survives from episode to episode
 
@@ -176,7 +221,7 @@ class EnvPool:
             raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
         if any(not 0 <= index < len(self._specs) or number < 0 for index, number in saved):
             raise ConfigError("the state belongs to a collector with more environments than this one has")
-        fresh = EnvPool(self._specs, self._split, self._timeout, self._isolate)
+        fresh = EnvPool(self._specs, self._split, self._timeout, self._isolate, len(self._hosts))
         try:
             for place in sorted(saved):
                 fresh.open(place).load(saved[place])
@@ -186,7 +231,7 @@ class EnvPool:
                 raise ConfigError(f"the state belongs to other environments: {error}") from error
             raise
         self.close()
-        self._made = fresh._made
+        self._made, self._hosts = fresh._made, fresh._hosts
         self._counts = [max(made, default=-1) + 1 for made in fresh._made]
         self._free = [list(range(count)) for count in self._counts]
 

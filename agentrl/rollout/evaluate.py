@@ -97,6 +97,7 @@ def evaluate(
     prompt_style: str | None = None,
     history: int | None = None,
     timeout: float | None = None,
+    hosts: int = 0,
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
     processes: ProcessGroup | None = None,
@@ -109,11 +110,11 @@ def evaluate(
     seed draws; they begin again when they are over. `wrappers` go around the environment, from the inside out, each as
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
-    by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
-    `timeout` are those of `agentrl.rollout.collect.Collector`. A checkpoint is played as it was trained: prompt style,
-    history, wrappers that shape prompts and the limits of its environment are its own unless given. `processes` share
-    the episodes, all call this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of
-    this process. `tally` counts turns and seconds while episodes are played.
+    by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history`,
+    `timeout` and `hosts` are those of `agentrl.rollout.collect.Collector`. A checkpoint is played as it was trained:
+    prompt style, history, wrappers that shape prompts and the limits of its environment are its own unless given.
+    `processes` share the episodes, all call this, and all get the figures of all episodes; `on_episode` and
+    `on_trajectory` see those of this process. `tally` counts turns and seconds while episodes are played.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
@@ -123,7 +124,7 @@ def evaluate(
     kwargs = checked_kwargs(env_kwargs)
     how = prompting(actor, env_id, prompt_style=prompt_style, history=history, wrappers=wrappers, env_kwargs=kwargs)
     spec = EnvSpec(env_id, how.env_kwargs, wrappers=how.wrappers)  # pyright: ignore[reportArgumentType]
-    options = {"num_envs": side_by_side, "timeout": timeout}
+    options = {"num_envs": side_by_side, "timeout": timeout, "hosts": hosts}
     options |= {"prompt_style": how.prompt_style, "history": how.history}
     collector = Collector([spec], actor, split=split, retries=0, **options)
     started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)

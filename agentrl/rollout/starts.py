@@ -13,27 +13,40 @@ from agentrl.wrappers.build import EXAMPLE
 
 
 @dataclass(frozen=True)
-class EnvSpec:
-    """One environment of a mix, as JSON. `weight` is its share of the starts where those are drawn at random."""
+class Stack:
+    """An environment inside its wrappers, as JSON: all that another process needs to make it."""
 
     id: str
     kwargs: dict[str, Any] = field(default_factory=dict)
     wrappers: tuple[dict[str, Any], ...] = ()  # from the inside out: {"wrapper": "Reasoning", ...arguments}
-    weight: float = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str):
             raise ConfigError(f"an environment id must be a string; got {type(self.id).__name__}")
         if not isinstance(self.kwargs, Mapping):
             raise ConfigError(f"kwargs must be a mapping of argument names to values; got {type(self.kwargs).__name__}")
+        if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
+            raise ConfigError(f"wrappers must be a list such as {EXAMPLE}")
+
+
+@dataclass(frozen=True)
+class EnvSpec(Stack):
+    """One environment of a mix, as JSON. `weight` is its share of the starts where those are drawn at random."""
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if "split" in self.kwargs:
             raise ConfigError("choose the split with split=..., not inside the environment's kwargs")
         if self.kwargs.get("full_info") is False:
             raise ConfigError("trajectories need full_info=True; full_info=False is for other libraries")
-        if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
-            raise ConfigError(f"wrappers must be a list such as {EXAMPLE}")
         if finite_number("weight", self.weight) < 0:
             raise ConfigError(f"weight must be 0 or more; got {self.weight!r}")
+
+    def stack(self, split: str) -> Stack:
+        """It in one split."""
+        return Stack(self.id, {"split": split, **self.kwargs}, self.wrappers)
 
 
 @dataclass(frozen=True)

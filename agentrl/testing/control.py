@@ -14,7 +14,7 @@ from agentrl.core.env import BRIEF_INFO
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
 from agentrl.core.snapshot import restore, snapshot
 from agentrl.rollout.isolated import IsolatedEnv
-from agentrl.rollout.starts import EnvSpec
+from agentrl.rollout.starts import Stack
 from agentrl.testing.compare import digest, require_same
 from agentrl.testing.report import CheckFailed, require
 from agentrl.testing.subject import Result, Subject, base, spec_of, start
@@ -136,11 +136,9 @@ def _vector_form(value: Any) -> Any:
 def _isolated(subject: Subject, script: list[np.ndarray], expected: list[Result]) -> str:
     with subject.opened() as env:
         module = str(spec_of(env).entry_point).partition(":")[0]
-        split = base(env).split
     name = subject.id if ":" in subject.id or subject.id.startswith("agentrl/") else f"{module}:{subject.id}"
-    kwargs = {key: value for key, value in subject.kwargs.items() if key != "split"}
     try:
-        env = IsolatedEnv(EnvSpec(name, kwargs), split)
+        env = IsolatedEnv(Stack(name, subject.kwargs))
     except ConfigError as error:
         return f"; not tried in another process ({error})"
     try:

@@ -592,3 +592,20 @@ def test_two_hundred_calls_with_random_faults_are_all_attributed_and_leak_nothin
         assert worker.restarts == replaced > 5
     assert set(psutil.Process().children(recursive=True)) - before == set()
     assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_calls_are_begun_in_several_workers_before_any_is_waited_for(worker, steady) -> None:
+    first, second = worker.send("add", 5), steady.send("echo", 7)
+    assert (second(), first()) == ([[7], {}], 5)
+    with pytest.raises(WorkerFault) as fault:
+        worker.send("echo", deadline=1e-9)()
+    assert fault.value.reason == "deadline" and worker.call("add") == 1  # free again, and fresh
+
+
+def test_a_process_inherits_the_descriptors_that_it_is_given() -> None:
+    read, write = os.pipe()
+    with make_worker("io:FileIO", write, "wb", descriptors=[write]) as made:
+        os.set_inheritable(write, False)
+        assert made.call("write", b"hello") == 5 and os.read(read, 5) == b"hello"
+    os.close(read)
+    os.close(write)

@@ -16,6 +16,7 @@ from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.isolated import IsolatedEnv
+from agentrl.rollout.starts import Stack
 from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv, eventually
 
 LAKE = "agentrl/FrozenLake-Text-v0"
@@ -157,7 +158,7 @@ def test_a_dead_process_is_replaced_and_the_episode_played_again(tmp_path) -> No
 
 
 def test_the_process_of_a_late_environment_is_really_gone_and_no_other_is_left() -> None:
-    env = IsolatedEnv(EnvSpec(TROUBLED), "train", 0.5)
+    env = IsolatedEnv(Stack(TROUBLED), 0.5)
     env.reset(seed=0)
     pid = env.pid
     assert pid is not None

@@ -106,6 +106,7 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
             history=args.history,
             timeout=args.env_timeout or None,
             isolate=args.isolate,
+            hosts=args.hosts,
         )
         envs = len(args.specs())
         starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]

@@ -61,6 +61,8 @@ class RunArguments:
     """Seconds an environment may take for one step; 0: no limit."""
     isolate: bool = False
     """Run every environment in a process of its own."""
+    hosts: int = 0
+    """Run the environments in this many processes, for slow ones; 0: in this process, unless isolate is set."""
 
     temperature: float = 1.0
     """Sampling temperature while training."""

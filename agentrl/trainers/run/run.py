@@ -335,6 +335,7 @@ class Run:
             history=arguments.history,
             timeout=arguments.env_timeout or None,
             isolate=arguments.isolate,
+            hosts=arguments.hosts,
             judge=arguments.deferred_judge(),
         )
 

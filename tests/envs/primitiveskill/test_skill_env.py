@@ -21,8 +21,8 @@ from agentrl.core.errors import ConfigError, EnvFault, SnapshotError, WorkerFaul
 from agentrl.envs.primitiveskill import starts
 from agentrl.envs.primitiveskill.backend import Result
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
-from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.isolated import IsolatedEnv
+from agentrl.rollout.starts import Stack
 
 pytestmark = pytest.mark.extra_robots
 PLACE = "agentrl/PrimitiveSkill-Place-Text-v0"
@@ -274,7 +274,7 @@ def test_a_simulator_that_fails_or_diverges_is_a_fault(monkeypatch: pytest.Monke
 
 
 def test_a_killed_process_costs_its_episode_and_is_replaced() -> None:
-    env = IsolatedEnv(EnvSpec(PLACE), "train", timeout=60.0)
+    env = IsolatedEnv(Stack(PLACE), timeout=60.0)
     try:
         env.reset(seed=1)
         assert env.step(env.oracle())[1] == 6.0  # type: ignore[attr-defined]
