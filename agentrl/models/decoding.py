@@ -284,6 +284,9 @@ class FastDecoder:
             self._take(lanes, self._ask(lanes, given.ids, given.positions, mask, {}), how)
 
         recorded, self.graphs_of_prompts = self._recorded(lanes, ("prompts", width, how), read, PROMPT_WARM_UP)
+        if not recorded and self.fused is not None:
+            read()  # the very same work: its kernels must be compiled before they are recorded
+            return True
         return recorded
 
     def _read_prompts(

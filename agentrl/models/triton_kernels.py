@@ -210,8 +210,8 @@ def attend_prompt(
         top, total, found = read_keys(asked, k, v, 0, end, 0, 0, scale, top, total, found, False, D, BN)
     at = lane.to(tl.int64) * row_stride + kv_head * head_stride
     start, end = tl.load(first + lane).to(tl.int32), tl.minimum(begin + together, tokens)
-    lowest, last = tl.minimum(start, token), tl.minimum(token, tokens - 1)
-    start, k, v = tl.minimum(start, begin), keys + at, values + at
+    last = tl.minimum(token, end - 1)
+    lowest, start, k, v = tl.minimum(start, last), tl.minimum(start, begin), keys + at, values + at
     top, total, found = read_keys(asked, k, v, start, end, lowest, last, scale, top, total, found, True, D, BN)
     tl.store(attended + place[:, None] * D + size, found / total[:, None], mask=asking[:, None])
 
