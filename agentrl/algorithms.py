@@ -25,10 +25,7 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
         "GRPO, Dr. GRPO, DAPO: trajectories compared with their group, no critic",
     ),
     "rloo": ("agentrl.trainers.arguments.policy:RLOO", "RLOO: trajectories compared with the others of their group"),
-    "reinforce_pp": (
-        "agentrl.trainers.arguments.policy:ReinforcePP",
-        "REINFORCE++: returns whitened over the batch",
-    ),
+    "reinforce_pp": ("agentrl.trainers.arguments.policy:ReinforcePP", "REINFORCE++: returns whitened over the batch"),
     "gspo": ("agentrl.trainers.arguments.policy:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
     "gigpo": (
         "agentrl.trainers.arguments.policy:GiGPO",
@@ -43,10 +40,7 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
         "DigiRL: online imitation filtered by values of task and step",
     ),
     "awr": ("agentrl.trainers.arguments.phases:AWR", "advantage-weighted regression on a fixed set of episodes"),
-    "filtered_bc": (
-        "agentrl.trainers.arguments.phases:FilteredBC",
-        "imitation of the policy's own best episodes",
-    ),
+    "filtered_bc": ("agentrl.trainers.arguments.phases:FilteredBC", "imitation of the policy's own best episodes"),
     "orm": ("agentrl.trainers.arguments.imitation:ORM", "an outcome reward model: was the task done? YES or NO"),
 }
 

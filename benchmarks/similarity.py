@@ -125,7 +125,7 @@ def _row(spec: dict[str, Any], device: str, seconds: float, repeats: int, new_ta
 
 @contextmanager
 def _random_folder(kind: str) -> Iterator[Path]:
-    from agentrl.testing import random_weights
+    from benchmarks import random_weights
 
     with tempfile.TemporaryDirectory() as place:
         write = random_weights.write_dino if kind == "dino" else random_weights.write_dreamsim

@@ -51,17 +51,23 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if missing and not config.getoption("--require-all") else None
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark all tests of a family that needs an extra."""
-    for family in FAMILIES:
-        if FAMILY_TESTS / family.name in item.path.parents:
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Mark the folder of a family that needs an extra, and so all of its tests."""
+    for family in FAMILIES if collector.path.parent == FAMILY_TESTS else ():
+        if family.name == collector.path.name:
             for extra in sorted({entry.extra for entry in family.envs if entry.extra}):
-                item.add_marker(f"extra_{extra}")
+                collector.add_marker(f"extra_{extra}")
+
+
+def pytest_collection() -> None:
+    """Let no garbage collection look through the thousands of tests again and again: not while they are made ..."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Let no garbage collection look through the thousands of tests again and again."""
+    """... and not later."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

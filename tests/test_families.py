@@ -123,16 +123,15 @@ def whole_words(names: Iterable[str]) -> list[str]:
 def words_of(source: str) -> Iterator[str]:
     """Every identifier and string in code. A string that is a statement by itself is a docstring, or the help of an
     option; the name of a recipe is how the demo and others refer to a recipe."""
-    tree, recipes = ast.parse(source), set(recipe_names())
-    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    recipes, texts = set(recipe_names()), set()
+    for node in ast.walk(ast.parse(source)):  # statements before what they hold
         if isinstance(node, ast.Constant):
             if isinstance(node.value, str) and id(node) not in texts and node.value not in recipes:
                 yield node.value
-        else:
-            for field in ("id", "attr", "arg", "name", "module", "asname"):
-                if isinstance(word := getattr(node, field, None), str):
-                    yield word
+        elif isinstance(node, ast.Expr):
+            texts.add(id(node.value))
+        else:  # id, attr, arg, name, module or asname
+            yield from (word for word in vars(node).values() if isinstance(word, str))
 
 
 @cache

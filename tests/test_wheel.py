@@ -60,7 +60,7 @@ def installed(wheel: Path, folder: Path) -> Path:
     """The folder of programs of a new virtual environment with the wheel and what it requires, at pinned versions."""
     venv.create(folder, with_pip=False)  # this pip installs into it: a second one would take seconds
     python = folder / "bin" / "python"
-    run(*PIP, "--python", python, "install", "-c", ROOT / "constraints.txt", wheel, cwd=folder)
+    run(*PIP, "--python", python, "install", "--no-compile", "-c", ROOT / "constraints.txt", wheel, cwd=folder)
     return folder / "bin"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -87,7 +88,7 @@ def run(arguments: Arguments) -> int:
     if arguments.name == "learning":
         return run_learning(bench, arguments, options)
     log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
-    with waiting(f"bench {arguments.name}"):
+    with waiting(f"bench {arguments.name}"), redirect_stdout(sys.stderr):  # what training runs report is no result
         result = bench(arguments.quick, **options)
     print_json(result) if arguments.json else show(result)
     return 0 if result["pass"] else 1

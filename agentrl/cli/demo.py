@@ -279,10 +279,7 @@ def _promises(mode: str, weak: float, gain: float, good: float) -> tuple[Promise
     )
 
 
-PROMISES = (
-    *_promises("sampled", weak=0.6, gain=0.1, good=0.6),
-    *_promises("greedy", weak=0.5, gain=0.25, good=0.65),
-)
+PROMISES = (*_promises("sampled", weak=0.6, gain=0.1, good=0.6), *_promises("greedy", weak=0.5, gain=0.25, good=0.65))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,6 @@ VERBS: dict[str, str] = {
     "check": "test an environment with the public test kit",
     "bench": "benchmark speed against other libraries",
     "setup": "fetch what an environment needs beside Python packages, once",
-    "survey": "go through all tasks of environments: made, drawn, solved by the oracle",
     "tasks": "propose training tasks like given ones, as a curriculum would get them",
     "site": "serve an environment as a web site on this machine, for a person",
     **{verb: site.summary for verb, site in SHORT_FORMS.items()},

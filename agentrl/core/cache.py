@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import hashlib
 import io
 import logging
 import os
+import re
 import secrets
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -35,11 +38,22 @@ def forget_caches() -> None:
     """Give back what environments leave in memory for the next one when they are closed: pages, homes, shops, tasks and
     models that are ready to use. Imported libraries stay."""
     for found in gc.get_objects():
-        if type(found) is type(_EXAMPLE) and str(found.__module__).startswith("agentrl."):
+        if type(found) is type(_EXAMPLE) and str(found.__module__).startswith(_REMEMBERING):
             found.cache_clear()
+    for give_back in on_forget:
+        give_back()
+    re.purge()
+    if sys.version_info < (3, 13):
+        sys._clear_type_cache()
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):  # the C library of Linux keeps what is freed until it is asked
+        ctypes.CDLL(None).malloc_trim(0)
 
 
+on_forget: list[Callable[[], object]] = []  # gives back what `lru_cache` does not remember
 _EXAMPLE = lru_cache(len)  # of the type of all functions that remember
+# Names and colours that libraries keep are few and small, but each holds the megabyte of Python's memory it lies in.
+_REMEMBERING = ("agentrl.", "urllib.parse", "PIL.")
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -189,9 +189,7 @@ def _kind(value: Any) -> str:
 def _remember(wrapper: type, *names: str) -> None:
     """A Gymnasium wrapper whose state is these attributes."""
     register_wrapper(
-        wrapper,
-        lambda layer: save_attributes(layer, *names),
-        lambda layer, blob: load_attributes(layer, blob, *names),
+        wrapper, lambda layer: save_attributes(layer, *names), lambda layer, blob: load_attributes(layer, blob, *names)
     )
 
 

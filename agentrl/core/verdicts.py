@@ -38,12 +38,7 @@ def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answer]:
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """A verdict as `info` carries it. Not redacted yet: evidence is large, and the writer of a file does that."""
-    return {
-        "score": verdict.score,
-        "method": verdict.method,
-        "evidence": verdict.evidence,
-        "cost": verdict.cost,
-    }
+    return {"score": verdict.score, "method": verdict.method, "evidence": verdict.evidence, "cost": verdict.cost}
 
 
 def fault_json(fault: Fault) -> dict[str, str]:

@@ -100,12 +100,7 @@ def reply_type(value: Any) -> type[msgspec.Struct]:
 
 def closed(properties: dict[str, Any]) -> dict[str, Any]:
     """An object in the small dialect of JSON schema that every server understands: nothing optional, no references."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _listed(field: str, entry: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +165,6 @@ RELATIONS_ASKED = Extraction(
     ),
 )
 DIRECTIONS_ASKED = Extraction(
-    DirectionsReply,
-    _listed("directions", {"direction": _one_of(*DIRECTIONS, CHOICE), "slightly": {"type": "boolean"}}),
+    DirectionsReply, _listed("directions", {"direction": _one_of(*DIRECTIONS, CHOICE), "slightly": {"type": "boolean"}})
 )
 POINTS_ASKED = Extraction(PointsReply, _listed("points", {axis: {"type": "number"} for axis in ("x", "y", "z")}))

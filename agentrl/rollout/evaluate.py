@@ -266,12 +266,7 @@ def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
         "effective_rate": sum(score.effective for score in scores) / turns if turns else None,
         "turns_mean": mean([score.turns for score in scores]),
         "truncated_rate": mean([score.truncated for score in scores]),
-        "metrics": {
-            **measured(scores),
-            **effort(scores),
-            "scored": len(scores),
-            "pending": len(scores) - len(judged),
-        },
+        "metrics": {**measured(scores), **effort(scores), "scored": len(scores), "pending": len(scores) - len(judged)},
     }
 
 

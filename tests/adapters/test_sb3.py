@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -46,13 +47,13 @@ def load_example() -> ModuleType:
 
 @pytest.mark.long
 def test_ppo_learns_thirty_two_lakes(capsys: pytest.CaptureFixture[str]) -> None:
-    example = load_example()
+    example, started = load_example(), time.process_time()
     result = example.run(example.Arguments(seed=1))
     with capsys.disabled():
         print(f"\nSB3 PPO, FrozenLake: {result}")
     assert result["train_success"] >= 0.95
     assert 0.0 <= result["test_success"] <= 1.0
-    assert result["seconds"] < 120
+    assert time.process_time() - started < 120  # of a core, which the clock of a busy machine does not tell
 
 
 @pytest.mark.parametrize("env_id", [LAKE, ROOM])

@@ -23,7 +23,7 @@ def test_a_quick_run_measures_every_scorer_that_needs_no_folder():
 
 
 def test_the_large_models_are_measured_with_random_weights_of_their_format(monkeypatch):
-    from agentrl.testing import random_weights
+    from benchmarks import random_weights
 
     monkeypatch.setattr(random_weights, "BASE", random_weights.Sizes())
     for kind in similarity.LARGE:

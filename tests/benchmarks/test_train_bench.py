@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
+from agentrl.cli import bench
 from agentrl.cli.bench import BENCHES, load_bench
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
@@ -70,6 +72,14 @@ def test_openings_differ_and_rates_are_things_over_seconds():
     found = train.in_turns({"slow": lambda: time.sleep(0.02) or 10, "none": lambda: 0}, repeats=3)
     assert len(found["slow"]) == 3 and all(100 < rate <= 500 for rate in found["slow"])
     assert found["none"] == [0, 0, 0]
+
+
+def test_what_training_reports_is_kept_apart_from_the_json(monkeypatch, capsys):
+    measured = {"schema": 1, "pass": True}
+    monkeypatch.setattr(bench, "load_bench", lambda name: lambda quick: print("[1/7]  success 0.05") or measured)
+    assert bench.run(bench.Arguments(name="train", json=True)) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == measured and "[1/7]" in printed.err
 
 
 def test_it_is_listed_and_takes_a_model(agentrl_cli_error):

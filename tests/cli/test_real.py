@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 LAKE = "agentrl/FrozenLake-Visual-v0"
 
 
+@pytest.mark.long  # tests/test_family_package.py checks a family by the command, test_grid_contract.py the lakes
 def test_check_runs_the_real_kit(agentrl_cli):
     done = agentrl_cli("check", LAKE, "--json")
     (entry,) = done.json["envs"]

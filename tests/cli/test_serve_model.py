@@ -55,6 +55,7 @@ def figures(done):
     return {name: value for name, value in done.json.items() if name not in ("seconds", "policy")}
 
 
+@pytest.mark.long  # tests/serve/test_model_server.py compares greedy play within one process
 def test_a_greedy_evaluation_through_the_endpoint_equals_that_of_the_model(agentrl_cli, endpoint, tmp_path):
     # One at a time: in a batch with others the last digits of a probability may differ.
     words = ("eval", LAKE, "--episodes", "4", "--json", "--greedy", "--max-new-tokens", "16", "--num-envs", "1")

@@ -377,3 +377,8 @@ def test_progress_ends_with_what_it_watches(monkeypatch, capsys):
     capsys.readouterr()
     time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+def test_setups_are_listed_and_unknown_ones_refused(agentrl_cli) -> None:
+    assert agentrl_cli("setup", "--json").json["schema"] == 1
+    assert "unknown set-up" in agentrl_cli("setup", "nothing").err

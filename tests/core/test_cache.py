@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import numpy as np
 import pytest
 
 from agentrl.core import cache
-from agentrl.core.cache import cache_dir, cached_arrays, write_atomically
+from agentrl.core.cache import cache_dir, cached_arrays, forget_caches, on_forget, write_atomically
 
 
 class Builder:
@@ -166,3 +168,18 @@ def test_processes_that_need_the_same_file_build_it_once(tmp_path):
     runs = [subprocess.Popen([sys.executable, "-c", BUILD_ONCE, str(note)], env=env) for _ in range(3)]
     assert [run.wait(60) for run in runs] == [0, 0, 0]
     assert note.read_text() == "built\n"
+
+
+def test_forgetting_empties_every_memory_and_leaves_those_of_other_code(monkeypatch):
+    def own(number: int) -> int:
+        return number
+
+    own.__module__ = "agentrl.somewhere"
+    remembered = [lru_cache(own), lru_cache(quote_plus)]  # a library's function that the package remembers
+    kept, foreign = {"page": 1}, lru_cache(lambda number: number)
+    monkeypatch.setattr(cache, "on_forget", [*on_forget, kept.clear])
+    for function in (*remembered, foreign):
+        function("1")
+    forget_caches()
+    assert [function.cache_info().currsize for function in (*remembered, foreign)] == [0, 0, 1]
+    assert kept == {}

@@ -28,6 +28,7 @@ NEEDS = {
     "docs/tutorials/evaluate.md": pytest.mark.long,
     "docs/tutorials/judge.md": pytest.mark.long,
     "docs/tutorials/robot.md": pytest.mark.long,
+    "docs/tutorials/train.md": pytest.mark.long,
 }
 
 

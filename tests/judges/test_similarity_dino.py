@@ -15,7 +15,7 @@ from transformers import AutoModel, BitImageProcessorPil
 from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
 from agentrl.core.judging import scorer_name
 from agentrl.core.specs import resolve
-from agentrl.testing.random_weights import write_dino
+from benchmarks.random_weights import write_dino
 
 PREPARED = {
     "do_resize": True,

@@ -19,7 +19,7 @@ from agentrl.core.judging import scorer_name
 from agentrl.core.specs import resolve
 from agentrl.judges.similarity.dreamsim import VisionTransformer, load_backbone, merge_adapter
 from agentrl.judges.similarity.dreamsim_files import VARIANTS, find_files
-from agentrl.testing.random_weights import Sizes, write_dreamsim
+from benchmarks.random_weights import Sizes, write_dreamsim
 
 PAIRS = [(icon(96), ring(96)), (icon(96), blank(96)), (stripes(120)[:, :80], icon(50))]
 # Distances that the code of dreamsim 0.2.1 itself gives, with peft and on these very files (seed 3, twelve layers):

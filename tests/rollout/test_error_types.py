@@ -82,7 +82,7 @@ def test_count_errors_keeps_their_order():
     assert list(count_errors(["wrong_end", None, "stuck", "wrong_end"]).items()) == [("stuck", 1), ("wrong_end", 2)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(trajectories())
 def test_any_record_has_one_type_or_none(record):
     failed = record.fault is None and record.steps and not record.pending and not record.success

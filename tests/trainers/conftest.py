@@ -11,6 +11,7 @@ import torch
 import agentrl  # noqa: F401
 from agentrl.trainers.algorithms import sft
 from tests.trainers import toys
+from tests.trainers.warm import WarmProcess
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -25,6 +26,14 @@ def _one_thread() -> Iterator[None]:
 def nano(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained model of a few thousand weights."""
     return toys.write_nano_model(tmp_path_factory.mktemp("models") / "nano")
+
+
+@pytest.fixture(scope="session")
+def warm(nano: Path) -> Iterator[WarmProcess]:
+    """A process whose forks train at once."""
+    process = WarmProcess(nano)
+    yield process
+    process.close()
 
 
 @pytest.fixture(scope="session")

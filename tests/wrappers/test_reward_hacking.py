@@ -164,7 +164,7 @@ def fixed(env: Stack, turns: tuple[str, ...], text: str) -> Player:
     ("game", "strategy", "seeds"),
     [
         *((game, BOTH, (0, 1)) for game in (*GRIDS, "WebShop")),
-        (HOMES, BOTH, (0,)),
+        pytest.param(HOMES, BOTH, (0,), marks=pytest.mark.long),
         ("SVG", "free_think", (0,)),  # drawing takes its time
         pytest.param(TABLES, BOTH, (0,), marks=pytest.mark.long),
     ],

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from agentrl.core.cache import cache_dir, cached_arrays
+from agentrl.core.cache import cache_dir, cached_arrays, on_forget
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import splitmix64, splitmix64_int
@@ -124,6 +124,7 @@ def take_levels(batches: Batches, count: int | None) -> dict[str, np.ndarray]:
 
 
 _POOLS: dict[str, LevelPool] = {}  # what this process has loaded already
+on_forget.append(_POOLS.clear)
 
 
 def level_pool(

@@ -167,11 +167,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return tuple(self._picture(self._batch.codes)) if self.render_mode == "rgb_array" else None
 
 
-_REWARD_ARGUMENT = {
-    "step": "step_penalty",
-    "box": "box_reward",
-    "success": "success_reward",
-}
+_REWARD_ARGUMENT = {"step": "step_penalty", "box": "box_reward", "success": "success_reward"}
 
 
 def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:

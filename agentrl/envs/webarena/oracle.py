@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 from lxml.cssselect import CSSSelector
 
+from agentrl.core.cache import on_forget
 from agentrl.envs.webarena.acting.actions import Action, perform
 from agentrl.envs.webarena.backend import ActionFailed, Backend, View
 from agentrl.envs.webarena.browsing.dom import DomBackend
@@ -29,7 +30,7 @@ CLICKABLE = "a, button, input, select, textarea, summary, label"
 MAX_ACTIONS = 100  # a solution that takes more is none
 WISH = "wish"  # the field of an instruction that lists what stands under "options"
 _lengths: dict[str, int | None] = {}  # of the solutions of this process's tasks, by id
-_compiled = lru_cache(maxsize=2_048)(partial(CSSSelector, translator="html"))
+on_forget.append(_lengths.clear)
 
 
 def right_action(instance: Instance | Joined, backend: Backend, world: World, dialect: str) -> Action | None:
@@ -107,6 +108,11 @@ def _action(act: Act, view: View) -> Action | None:
 
 def _found(selector: str, view: View) -> list[Any]:
     return _compiled(CLICKABLE if selector == "*" else selector)(view.root)
+
+
+@lru_cache(2_048)
+def _compiled(selector: str) -> CSSSelector:
+    return CSSSelector(selector, translator="html")
 
 
 def text_of(element: Any) -> str:

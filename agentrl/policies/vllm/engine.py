@@ -55,14 +55,7 @@ VARIABLES = {  # of the engine's process: nothing is downloaded, nothing is repo
     "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer wants the same cores
 }
-OURS = (
-    "model",
-    "worker_extension_cls",
-    "logprobs_mode",
-    "port",
-    "host",
-    "api_key",
-)  # not for `options`
+OURS = ("model", "worker_extension_cls", "logprobs_mode", "port", "host", "api_key")  # not for `options`
 
 
 @dataclass(frozen=True)

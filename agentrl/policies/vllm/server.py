@@ -376,11 +376,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _body(request: Request) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "token_ids": request.ids,
-        "sampling_params": request.sampling,
-        "return_token_ids": True,
-    }
+    body: dict[str, Any] = {"token_ids": request.ids, "sampling_params": request.sampling, "return_token_ids": True}
     if request.images:
         body["content_parts"] = [{"type": "image_url", "url": data_url(picture)} for picture in request.images]
     return body

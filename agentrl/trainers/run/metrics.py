@@ -20,10 +20,7 @@ def combined(first: Collection, second: Collection) -> Collection:
         for name in dict.fromkeys([*first.seconds, *second.seconds])
     }
     return Collection(
-        first.trajectories + second.trajectories,
-        seconds,
-        first.faults + second.faults,
-        first.retries + second.retries,
+        first.trajectories + second.trajectories, seconds, first.faults + second.faults, first.retries + second.retries
     )
 
 

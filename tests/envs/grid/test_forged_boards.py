@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import agentrl  # noqa: F401 (registers the ids)
+from agentrl.core.cache import forget_caches
 from agentrl.core.errors import SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
-from agentrl.envs.grid import levels
 from agentrl.envs.grid.sokoban_duo import AGENTS, SokobanDuo
 
 IDS = ("agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Text-v0")
@@ -130,7 +130,7 @@ def test_a_poisoned_level_cache_is_built_again(tmp_path, monkeypatch, caplog, ar
     options: dict[str, Any] = {"size": 5, "min_solution": 5, "max_solution": 5}
 
     def tasks() -> list[str]:
-        monkeypatch.setattr(levels, "_POOLS", {})
+        forget_caches()
         return list(gym.make("agentrl/Sokoban-Grid-v0", **options).unwrapped.tasks())  # pyright: ignore[reportAttributeAccessIssue]
 
     right = tasks()

@@ -191,6 +191,7 @@ def test_compiled_and_numpy_kernels_draw_the_same_pictures() -> None:
     assert found[""] == found["numpy"]
 
 
+@pytest.mark.long  # the kit compares processes of different hash seeds in tests/envs/test_contract.py
 def test_pictures_never_change_by_themselves() -> None:
     """The art is drawn afresh in every process; the same level must always be the same picture."""
     runs = {

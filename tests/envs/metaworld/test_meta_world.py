@@ -72,6 +72,7 @@ def test_a_step_gives_what_the_package_gives_to_the_bit(task: str) -> None:
         assert same and reward == world.reward and bool(told["success"]) == world.success, turn
 
 
+@pytest.mark.long  # the kit does it in tests/envs/test_contract.py
 def test_a_snapshot_continues_in_another_process() -> None:
     env = make("bin-picking", reward="dense")
     env.reset(seed=0)

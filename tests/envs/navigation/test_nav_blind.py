@@ -55,9 +55,8 @@ def hold(split: str, count: int) -> None:
     assert rates.max() <= LIMIT
 
 
-@pytest.mark.parametrize("split", ["test", "train"])
-def test_no_fixed_reply_solves_a_twentieth_of_the_tasks(split: str) -> None:
-    hold(split, 80)
+def test_no_fixed_reply_solves_a_twentieth_of_the_tasks() -> None:
+    hold("test", 80)
 
 
 @pytest.mark.long

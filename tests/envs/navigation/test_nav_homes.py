@@ -15,7 +15,10 @@ from agentrl.envs.navigation.homes.build import build_home
 from agentrl.envs.navigation.homes.furnish import FLAT, Floor, before_door, box_of, overlap, surface_area
 from agentrl.envs.navigation.homes.home import Home
 
-HOMES = [build_home(seed) for seed in range(300)]
+
+@pytest.fixture(scope="module")
+def homes() -> list[Home]:
+    return [build_home(seed) for seed in range(300)]
 
 
 def free_floor(home: Home) -> Floor:
@@ -25,8 +28,8 @@ def free_floor(home: Home) -> Floor:
     return Floor([room.area for room in home.rooms], [door.area for door in home.doors], solid)
 
 
-def test_all_of_the_floor_can_be_reached() -> None:
-    for home in HOMES:
+def test_all_of_the_floor_can_be_reached(homes: list[Home]) -> None:
+    for home in homes:
         floor = free_floor(home)
         assert floor.connected(floor.free), home.seed
         for room in home.rooms:
@@ -34,8 +37,8 @@ def test_all_of_the_floor_can_be_reached() -> None:
             assert any(x0 < x < x1 and y0 < y < y1 for x, y in floor.points()), (home.seed, room)
 
 
-def test_things_do_not_overlap_and_leave_doors_free() -> None:
-    for home in HOMES:
+def test_things_do_not_overlap_and_leave_doors_free(homes: list[Home]) -> None:
+    for home in homes:
         boxes = [(box_of(item.position, item.size), item) for item in home.items if item.size[2] > FLAT]
         for number, (box, item) in enumerate(boxes):
             assert not any(overlap(box, before_door(door.area)) for door in home.doors), (home.seed, item)
@@ -45,8 +48,8 @@ def test_things_do_not_overlap_and_leave_doors_free() -> None:
                 assert inside or not overlap(box, other), (home.seed, item, second)
 
 
-def test_no_two_homes_are_alike() -> None:
-    assert len({(home.rooms, home.items) for home in HOMES}) == len(HOMES)
+def test_no_two_homes_are_alike(homes: list[Home]) -> None:
+    assert len({(home.rooms, home.items) for home in homes}) == len(homes)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "3", None, True])
@@ -55,23 +58,23 @@ def test_a_seed_is_a_number(seed: object) -> None:
         build_home(seed)  # type: ignore[arg-type]
 
 
-def test_the_same_seed_gives_the_same_home_everywhere() -> None:
-    digest = hashlib.sha256(repr(HOMES[:50]).encode()).hexdigest()
+def test_the_same_seed_gives_the_same_home_everywhere(homes: list[Home]) -> None:
+    digest = hashlib.sha256(repr(homes[:50]).encode()).hexdigest()
     assert digest == "7d88590c166b5bf62f5686edd99688aed7f5bac803cb0813f12b7c7abf13a247", digest
-    assert build_home(7) == HOMES[7]
+    assert build_home(7) == homes[7]
 
 
-def test_every_type_occurs_and_most_of_them_often() -> None:
-    counts = Counter(item.type for home in HOMES for item in home.items)
+def test_every_type_occurs_and_most_of_them_often(homes: list[Home]) -> None:
+    counts = Counter(item.type for home in homes for item in home.items)
     assert set(counts) == set(TYPES)
     assert min(counts.values()) >= 5, counts.most_common()[-5:]
-    assert set(kind for home in HOMES for kind in [room.kind for room in home.rooms]) == set(KINDS)
-    assert {len(home.rooms) for home in HOMES} == {1, 2, 3, 4}
-    assert min(len(home.items) for home in HOMES) >= 12
+    assert set(kind for home in homes for kind in [room.kind for room in home.rooms]) == set(KINDS)
+    assert {len(home.rooms) for home in homes} == {1, 2, 3, 4}
+    assert min(len(home.items) for home in homes) >= 12
 
 
-def test_things_stand_where_they_belong() -> None:
-    for home in HOMES:
+def test_things_stand_where_they_belong(homes: list[Home]) -> None:
+    for home in homes:
         for item in home.items:
             kind, room = TYPES[item.type], home.rooms[item.room]
             assert room.kind in kind.rooms, (home.seed, item)
@@ -84,8 +87,8 @@ def test_things_stand_where_they_belong() -> None:
                 assert gap < 0.02, "its back is not at a wall"
 
 
-def test_what_stands_on_furniture_stands_on_a_surface_of_it() -> None:
-    for home in HOMES:
+def test_what_stands_on_furniture_stands_on_a_surface_of_it(homes: list[Home]) -> None:
+    for home in homes:
         for item in home.items:
             if item.on is not None and item.type != "Television":
                 below = home.items[item.on]
@@ -97,9 +100,9 @@ def test_what_stands_on_furniture_stands_on_a_surface_of_it() -> None:
                 ), (home.seed, item)
 
 
-def test_most_things_can_be_approached_to_a_metre() -> None:
+def test_most_things_can_be_approached_to_a_metre(homes: list[Home]) -> None:
     near, all_of_them = 0, 0
-    for home in HOMES[:100]:
+    for home in homes[:100]:
         points = np.array(free_floor(home).points())
         for item in home.items:
             all_of_them += 1

@@ -14,6 +14,7 @@ from agentrl.envs.navigation.catalogue.object_type import ObjectType
 from agentrl.envs.navigation.homes.build import build_home
 from agentrl.envs.navigation.homes.home import Home, Item, Room
 from agentrl.envs.navigation.scene import EYE_HEIGHT, compile_home, draw_from_above, item_of_geom, place_eye
+from tests.longer import only
 
 mujoco = load()
 
@@ -37,9 +38,9 @@ def before(model: object, data: object, item: Item, away: float) -> None:
     place_eye(model, data, x, y - item.size[1] / 2 - away, 0, degrees(atan2(z - EYE_HEIGHT, away)))
 
 
-@pytest.mark.parametrize("kind", TYPES.values(), ids=TYPES.keys())
-def test_every_type_can_be_seen_and_its_looks_differ(kind: ObjectType) -> None:
-    pictures = []
+@pytest.mark.parametrize("name", only([*TYPES][::4], TYPES))
+def test_every_type_can_be_seen_and_its_looks_differ(name: str) -> None:
+    kind, pictures = TYPES[name], []
     for variant in range(len(kind.looks)):
         home = alone(kind, variant)
         model = compile_home(home)

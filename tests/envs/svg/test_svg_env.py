@@ -125,7 +125,7 @@ def test_terms_are_weighted_and_named_after_their_backends() -> None:
 
 
 def test_the_reward_of_the_paper_with_models_in_local_folders(tmp_path: Path) -> None:
-    from agentrl.testing.random_weights import write_dino, write_dreamsim  # random, but in the real formats
+    from benchmarks.random_weights import write_dino, write_dreamsim  # random, but in the real formats
 
     dreamsim = {"kind": "dreamsim", "folder": str(write_dreamsim(tmp_path / "a")), "device": "cpu"}
     dino = {"kind": "dino", "folder": str(write_dino(tmp_path / "b")), "device": "cpu"}

@@ -152,7 +152,7 @@ def test_one_update_makes_the_better_word_likelier(undecided, tmp_path, change) 
     assert line["loss"]["entropy"] > 0.3 and set(line["seconds"]) >= {"generate", "environment", "update", "total"}
 
 
-@pytest.mark.parametrize("name", only(("masked-paper", "bilevel-paper"), map("-".join, VARIANTS[:5])))
+@pytest.mark.parametrize("name", only(("bilevel-paper",), map("-".join, VARIANTS[:5])))
 def test_the_toy_is_learned(undecided, tmp_path, name) -> None:
     variant, form = name.split("-")
     options = {"variant": variant, "form": form, "iterations": 30, "episodes": 32, "num_envs": 32, "schedule": "linear"}

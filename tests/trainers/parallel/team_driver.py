@@ -1,9 +1,8 @@
-"""Runs in several processes: `python -m tests.trainers.parallel.team_driver JOBS.json`, a list of `Job` fields.
+"""Runs in several processes; `main` takes a list of `Job` fields, in a warm process.
 
-Everything heavy is imported once; the processes of a job are forks of this one, started as `--processes` or torchrun
-would start them (their rank and where to meet stand in the environment). A job of size 0 is an ordinary run in one
-process. Trouble is a signal to one of the processes, sent once the job's last run has written a line of training.
-What became of each job is printed as JSON.
+The processes of a job are forks of it, started as `--processes` or torchrun would start them (their rank and where to
+meet stand in the environment). A job of size 0 is an ordinary run in one process. Trouble is a signal to one of the
+processes, sent once the job's last run has written a line of training.
 """
 
 from __future__ import annotations
@@ -15,18 +14,15 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-import torch
-from torch.distributed.fsdp import fully_shard  # noqa: F401 (heavy)
 
 import agentrl  # noqa: F401
 from agentrl.algorithms import arguments_class, train_function
 from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
 from agentrl.trainers.parallel import ranks as distributed
-from agentrl.trainers.run import run as run  # heavy
 
 TOO_LONG = 60.0  # seconds after trouble
 
@@ -149,16 +145,7 @@ def done(job: Job) -> Outcome:
         return Outcome(codes, said, after, time.monotonic() - started_at)
 
 
-def warm_up(jobs: list[Job]) -> None:
-    """Import what is imported on first use, before the forks: a short run of the first kind there is."""
-    algorithm, arguments = next(run for job in jobs for run in job.runs)
-    with tempfile.TemporaryDirectory() as folder:
-        more = {"output": folder, "iterations": 1, "resume": False}
-        train_function(algorithm)(arguments_class(algorithm).from_json(arguments | more), report=lambda text: None)
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    jobs = [Job(**data) for data in json.loads(Path(sys.argv[1]).read_text())]
-    warm_up(jobs)
-    print(json.dumps({job.name: asdict(done(job)) for job in jobs}))
+def main(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Do all of them; what became of each."""
+    warnings.simplefilter("error", UserWarning)
+    return {job.name: asdict(done(job)) for job in (Job(**data) for data in jobs)}

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,9 @@ from agentrl.trainers.run.checkpoint import checkpoints
 from tests.trainers.arms import ARMS
 from tests.trainers.runs import lines, training_state
 from tests.trainers.toys import QUICK
+from tests.trainers.warm import WarmProcess
 
-REPOSITORY = Path(__file__).parents[3]
+DRIVER = "tests.trainers.parallel.team_driver"
 CLOSE = 1e-4
 
 COMMON: dict[str, Any] = QUICK | {
@@ -104,7 +102,7 @@ def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
         {"name": "taken", "size": 2, "runs": [ppo("pieces", LONG)]},
         {"name": "stopped", "size": 2, "runs": [ppo("stopped", ENDLESS)], "trouble": "SIGTERM"},
         {"name": "killed", "size": 2, "runs": [ppo("killed", ENDLESS)], "trouble": "SIGKILL"},
-        {"name": "hung", "size": 2, "runs": [ppo("hung", ENDLESS, ddp_timeout=5.0)], "trouble": "SIGSTOP"},
+        {"name": "hung", "size": 2, "runs": [ppo("hung", ENDLESS, ddp_timeout=3.0)], "trouble": "SIGSTOP"},
     ]
 
 
@@ -114,32 +112,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def outcomes(undecided: Path, root: Path) -> dict[str, Any]:
+def outcomes(undecided: Path, root: Path, warm: WarmProcess) -> dict[str, Any]:
     """Everything that takes several processes, done once."""
-    return done(jobs(undecided, root), root)
+    return warm.run(DRIVER, jobs(undecided, root))
 
 
 @pytest.fixture(scope="module")
-def more_outcomes(undecided: Path, root: Path) -> dict[str, Any]:
+def more_outcomes(undecided: Path, root: Path, warm: WarmProcess) -> dict[str, Any]:
     """The cases that only `make test-all` compares."""
     three = ["ppo", arguments(CRITIC, undecided, root / "two" / "three", episodes=2, iterations=1)]
-    return done([cases(undecided, root, MORE), {"name": "three", "size": 3, "runs": [three]}], root)
-
-
-def done(given: list[dict[str, Any]], root: Path) -> dict[str, Any]:
-    (root / "jobs.json").write_text(json.dumps(given))
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    command = [
-        sys.executable,
-        "-W",
-        "error::UserWarning",
-        "-m",
-        "tests.trainers.parallel.team_driver",
-        str(root / "jobs.json"),
-    ]
-    found = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=500)
-    assert found.returncode == 0, found.stderr
-    return json.loads(found.stdout)
+    return warm.run(DRIVER, [cases(undecided, root, MORE), {"name": "three", "size": 3, "runs": [three]}])
 
 
 def assert_close(one: Any, two: Any, name: str = "") -> None:

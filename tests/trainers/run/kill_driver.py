@@ -1,21 +1,16 @@
-"""Trains in processes that are really killed: `python -m tests.trainers.run.kill_driver FOLDER MODEL KILLS [webrl]`.
+"""Trains in processes that are really killed, and in one that is asked to stop; `main` runs in a warm process.
 
-Everything heavy is imported once; each attempt is a fork of this process, so that it lives as long as its training and
-not as long as the imports of torch. Prints how often a run was killed, and how often while a checkpoint was written.
+Each attempt is a fork of it, so that it lives as long as its training and not as long as the imports of torch.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import Any
-
-import torch
 
 import agentrl  # noqa: F401
 from agentrl.trainers.algorithms import ppo, webrl
@@ -23,7 +18,7 @@ from tests.trainers.toys import QUICK
 
 
 def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
-    """Four iterations of four episodes with every memory a run can have: critic, reference, a counting wrapper."""
+    """Three iterations of four episodes with every memory a run can have: critic, reference, a counting wrapper."""
     options = QUICK | {
         "env": ("agentrl/FrozenLake-Text-v0",),
         "env_kwargs": {"max_turns": 2},
@@ -33,7 +28,7 @@ def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
         "model": model,
         "output": str(folder),
         "resume": True,
-        "iterations": 4,
+        "iterations": 3,
         "episodes": 4,
         "num_envs": 3,
         "minibatches": 2,
@@ -77,15 +72,16 @@ def phase_arguments(folder: Path, model: str, **more: Any) -> webrl.WebRL:
 RUNS: dict[str, Any] = {"ppo": (ppo, arguments), "webrl": (webrl, phase_arguments)}
 
 
-def attempt(folder: Path, model: str, algorithm: str) -> int:
-    """Begin or go on with a run in a process of its own; its id."""
+def attempt(folder: Path, model: str, algorithm: str, **more: Any) -> int:
+    """Begin or go on with a run in a process of its own; its id. What it reports goes into a file."""
     child = os.fork()
     if child:
         return child
     status = 1
     try:
         trainer, make = RUNS[algorithm]
-        trainer.train(make(folder, model), report=lambda text: None)
+        with open(f"{folder}.txt", "w") as said:
+            trainer.train(make(folder, model, **more), report=lambda text: print(text, file=said))
         status = 0
     finally:
         os._exit(status)
@@ -112,17 +108,25 @@ def killed(child: int, folder: Path, seconds: float, while_writing: bool) -> str
     return "writing" if writing else "working"
 
 
-def main(root: Path, model: str, kills: int, algorithm: str = "ppo") -> None:
-    """One run that nobody disturbs, then others until enough processes were killed."""
-    torch.set_num_threads(1)
+def stopped(child: int, folder: Path) -> bool:
+    """Ask it to stop once it has trained for an iteration. Did it end without an error before it was done?"""
+    metrics = folder / "metrics.jsonl"
+    while not metrics.exists() or '"train"' not in metrics.read_text():
+        if ended(child):
+            return False
+        time.sleep(0.002)
+    os.kill(child, signal.SIGTERM)
+    return ended(child, wait=True)
+
+
+def main(root: str, model: str, kills: int, algorithm: str = "ppo") -> dict[str, Any]:
+    """One run that nobody disturbs, others until enough processes were killed, and one that is asked to stop."""
     rng, found, runs = random.Random(7), [], 0
-    trainer, make = RUNS[algorithm]
-    trainer.train(make(root / "imports", model, iterations=1), report=lambda text: None)  # before the forks
     begin = time.perf_counter()
-    ended(attempt(root / "whole", model, algorithm), wait=True)
+    ended(attempt(Path(root) / "whole", model, algorithm), wait=True)
     whole = time.perf_counter() - begin
     while len(found) < kills:
-        folder, runs, alive = root / f"killed-{runs}", runs + 1, True
+        folder, runs, alive = Path(root) / f"killed-{runs}", runs + 1, True
         while alive and len(found) < kills:
             child = attempt(folder, model, algorithm)
             how = killed(child, folder, rng.uniform(0, whole), while_writing=len(found) % 3 == 0)
@@ -130,8 +134,10 @@ def main(root: Path, model: str, kills: int, algorithm: str = "ppo") -> None:
             alive = how is not None
         if alive:
             ended(attempt(folder, model, algorithm), wait=True)
-    print(json.dumps({"kills": found, "runs": runs, "seconds": whole}))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])
+    asked = Path(root) / "stopped"
+    return {
+        "kills": found,
+        "runs": runs,
+        "seconds": whole,
+        "stopped": stopped(attempt(asked, model, algorithm, save_every=100), asked),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from agentrl.trainers.algorithms import awr, digirl, filtered_bc, webrl
 from tests.longer import only
 from tests.trainers import toys
 from tests.trainers.run.kill_driver import phase_arguments
-from tests.trainers.run.test_resume import started
 from tests.trainers.runs import assert_same_run, lines, timeless
 
 TRAINERS: dict[str, Any] = {"webrl": webrl, "digirl": digirl, "awr": awr, "filtered_bc": filtered_bc}
@@ -69,13 +67,10 @@ def test_a_run_with_all_options_in_two_pieces_is_the_run_in_one(nano, tmp_path) 
 
 
 @pytest.mark.long
-def test_killed_at_random_moments_a_run_of_phases_ends_with_the_same_bits(nano, tmp_path) -> None:
+def test_killed_at_random_moments_a_run_of_phases_ends_with_the_same_bits(nano, warm, tmp_path) -> None:
     """The reward model is away half of the time, so that labels wait in a file, too."""
     kills = 6
-    process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills), "webrl")
-    out, errors = process.communicate(timeout=280)
-    assert process.returncode == 0, errors
-    told = json.loads(out)
+    told = warm.run("tests.trainers.run.kill_driver", str(tmp_path), str(nano), kills, "webrl")
     assert len(told["kills"]) == kills
     phases = [line["phase"] for line in lines(tmp_path / "whole", "train")]
     assert len(phases) == 3 and any(phase["labels"]["waiting"] for phase in phases)

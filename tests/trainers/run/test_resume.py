@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import resource
 import shutil
-import signal
-import subprocess
-import sys
-import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,6 @@ from tests.trainers import toys
 from tests.trainers.run.kill_driver import arguments
 from tests.trainers.runs import assert_same_run, lines, timeless, training_state
 
-REPOSITORY = Path(__file__).parents[3]
 TRAINERS: dict[str, Any] = {
     "ppo": ppo,
     "steppo": steppo,
@@ -42,27 +37,25 @@ TRAINERS: dict[str, Any] = {
 EACH = only(("ppo", "sft"), TRAINERS)
 
 
-def started(*command: str, **more: Any) -> subprocess.Popen[str]:
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        "PYTHONPATH": str(REPOSITORY),
-    }
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, *command], cwd=REPOSITORY, env=environment, **pipes, **more)
+@pytest.fixture(scope="module")
+def disturbed(nano, warm, tmp_path_factory) -> Callable[[int], tuple[Path, dict[str, Any]]]:
+    """The folder of runs that were killed so often, and how it went."""
+
+    @cache
+    def run(kills: int) -> tuple[Path, dict[str, Any]]:
+        folder = tmp_path_factory.mktemp("killed")
+        return folder, warm.run("tests.trainers.run.kill_driver", str(folder), str(nano), kills)
+
+    return run
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
-def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
-    process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills))
-    out, errors = process.communicate(timeout=280)
-    assert process.returncode == 0, errors
-    told = json.loads(out)
+def test_killed_at_random_moments_a_run_ends_with_the_same_bits(disturbed, kills: int) -> None:
+    folder, told = disturbed(kills)
     assert len(told["kills"]) == kills and told["kills"].count("writing") >= kills // 4
-    assert len(lines(tmp_path / "whole", "train")) == 4 and len(lines(tmp_path / "whole", "eval")) == 3
+    assert len(lines(folder / "whole", "train")) == 3 and len(lines(folder / "whole", "eval")) == 3
     for number in range(told["runs"]):
-        assert_same_run(tmp_path / "whole", tmp_path / f"killed-{number}", 4)
+        assert_same_run(folder / "whole", folder / f"killed-{number}", 3)
     print(f"\n{told['runs']} runs killed {kills} times; an undisturbed one takes {told['seconds']:.1f} s")
 
 
@@ -129,26 +122,14 @@ def test_a_run_of_which_no_checkpoint_is_left_begins_again(nano, tmp_path) -> No
     assert timeless(whole) == before
 
 
-def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) -> None:
-    whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100, iterations=4))
-    script = (
-        "import sys, pathlib; from agentrl.trainers.algorithms import ppo;"
-        "from tests.trainers.run.kill_driver import arguments;"
-        "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100, iterations=4), report=print)"
-    )
-    folder = tmp_path / "stopped"
-    process = started("-c", script, str(folder), str(nano))
-    metrics = folder / "metrics.jsonl"
-    while process.poll() is None and (not metrics.exists() or '"train"' not in metrics.read_text()):
-        time.sleep(0.002)
-    process.send_signal(signal.SIGTERM)
-    out, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, disturbed, tmp_path) -> None:
+    root, told = disturbed(6)
+    folder = Path(shutil.copytree(root / "stopped", tmp_path / "stopped"))
     done = len(lines(folder, "train"))
-    assert 1 <= done < 4 and "SIGTERM: stopping" in out
+    assert told["stopped"] and 1 <= done < 3 and "SIGTERM: stopping" in (root / "stopped.txt").read_text()
     assert checkpoints(folder / "checkpoints")[0].name == f"step_{done}"
-    ppo.train(arguments(folder, str(nano), save_every=100, iterations=4))
-    assert_same_run(whole, folder, 4)
+    ppo.train(arguments(folder, str(nano), save_every=100))
+    assert_same_run(root / "whole", folder, 3)
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,8 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
 # ---------------------------------------------------------------------- trouble
 
 
-@pytest.mark.parametrize("trouble", ["die", pytest.param("hang", marks=pytest.mark.long)])
+@pytest.mark.long  # tests/rollout/test_collect_faults.py proves it without a trainer
+@pytest.mark.parametrize("trouble", ["die", "hang"])
 def test_a_worker_that_dies_or_hangs_costs_its_own_episode_only(undecided, tmp_path, trouble) -> None:
     kwargs = {"trouble": trouble, "trouble_every": 4}
     options = {"episodes": 5, "num_envs": 5, "isolate": True, "env_timeout": 1.5, "iterations": 1}

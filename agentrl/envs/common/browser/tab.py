@@ -22,7 +22,6 @@ from agentrl.core.errors import EnvFault
 
 WORLD = "agentrl"
 SCRIPT = files("agentrl.envs.common.browser").joinpath("script.js").read_text()
-ERROR_PAGE = "chrome-error:"
 _EVENTS = (
     "Page.frameRequestedNavigation", "Page.frameStartedLoading", "Page.frameStartedNavigating", "Page.frameNavigated",
     "Page.frameStoppedLoading", "Page.navigatedWithinDocument", "Page.windowOpen", "Runtime.executionContextCreated",

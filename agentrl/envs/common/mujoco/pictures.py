@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from agentrl.core.cache import on_forget
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco.loading import load
 
@@ -53,8 +54,8 @@ def draw(
     return painter.draw(model, data, camera, size, segmentation, hidden)
 
 
-def forget(model: Any) -> None:
-    """Give back what the driver holds of a model that is drawn no more: tens of megabytes for one with meshes."""
+def forget(model: Any = None) -> None:
+    """Give back what the driver holds of a model that is drawn no more, or of all: tens of megabytes for meshes."""
     if painter := _by_process.get(os.getpid()):
         painter.forget(model)
 
@@ -71,10 +72,10 @@ class _Painter:
         return self._thread.submit(self._draw, *request).result()
 
     def forget(self, model: Any) -> None:
-        self._thread.submit(self._forget, id(model)).result()
+        self._thread.submit(self._forget, model).result()
 
-    def _forget(self, number: int) -> None:
-        for key in [key for key in self._kept if key[0] == number]:
+    def _forget(self, model: Any) -> None:
+        for key in [key for key in self._kept if model is None or key[0] == id(model)]:
             self._kept.pop(key).close()
 
     def _draw(
@@ -197,4 +198,5 @@ _lock = threading.Lock()
 _by_process: dict[int, _Painter] = {}
 
 
+on_forget.append(forget)
 os.register_at_fork(after_in_child=_by_process.clear)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import atan2, cos, hypot, pi, sin, tan
+from math import cos, hypot, pi, sin, tan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,11 +37,7 @@ def turned(outline: Outline, slices: int = SLICES, start: float = 0.0) -> Mesh:
     radius, height = np.array(outline).T
     angles = start + np.linspace(0, 2 * np.pi, slices + 1)
     rings = np.stack(
-        [
-            np.outer(radius, np.cos(angles)),
-            np.outer(radius, np.sin(angles)),
-            np.outer(height, np.ones_like(angles)),
-        ],
+        [np.outer(radius, np.cos(angles)), np.outer(radius, np.sin(angles)), np.outer(height, np.ones_like(angles))],
         axis=-1,
     )
     along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(radius), np.diff(height)))])
@@ -287,8 +283,3 @@ def rgba(colour: str) -> tuple[float, float, float, float]:
     text = colour.removeprefix("#") or "808080"
     red, green, blue = (int(text[at : at + 2], 16) / 255 for at in (0, 2, 4))
     return red, green, blue, 1.0
-
-
-def yaw_of(matrix: np.ndarray) -> float:
-    """The turn about z of a 3 x 3 rotation."""
-    return atan2(matrix[1, 0], matrix[0, 0])

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation.catalogue import (
-    bathroom,
-    bedroom,
-    cooking,
-    kitchen,
-    living,
-    objects,
-    tableware,
-)
+from agentrl.envs.navigation.catalogue import bathroom, bedroom, cooking, kitchen, living, objects, tableware
 from agentrl.envs.navigation.catalogue.object_type import ObjectType
 
 KINDS = ("kitchen", "living room", "bedroom", "bathroom")  # of rooms

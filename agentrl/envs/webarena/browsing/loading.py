@@ -13,6 +13,7 @@ from zlib import compress, decompress, decompressobj
 
 import msgspec
 
+from agentrl.core.cache import on_forget
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.layout.document import document, whole
 from agentrl.envs.webarena.sites.messages import Fields, Request, Response
@@ -29,6 +30,7 @@ _EMPTY = "<!doctype html><html><head></head><body></body></html>"
 _COMPRESSED_FROM = 4_096  # characters
 MAX_SHEETS = 100  # kept in memory
 _sheet_texts: dict[str, str] = {}
+on_forget.append(_sheet_texts.clear)
 
 
 class BadAddress(ValueError):

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from PIL import ImageFont
 
+from agentrl.core.cache import on_forget
+
 # Heights above and below the baseline, in thousandths; browsers round them to whole pixels for every size.
 ASCENT, DESCENT = 970, 230
 X_HEIGHT = 530  # of small letters
@@ -155,6 +157,7 @@ class Run(NamedTuple):
 
 _SPACE_WIDTH = widths()[" "]
 _runs: dict[str, Run] = {}
+on_forget.append(_runs.clear)
 
 
 def run_of(text: str) -> Run:

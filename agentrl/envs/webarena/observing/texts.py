@@ -102,8 +102,6 @@ FROM_CONTENT = frozenset(
 FROM_CONTENT |= {"listitem", "term", "definition", "LabelText", "menuitem", "treeitem", "tooltip", "switch", "caption"}
 FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider", "checkbox", "radio", "switch"})
 _NO_ROLES = ("", "presentation", "none", "generic")
-
-
 MAX_TOLD = 60  # characters of an element's name in `info["told_actions"]`
 
 

@@ -15,8 +15,6 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from agentrl.envs.webarena.layout.text import ASCENT, font_file, widths
 
 Colour = tuple[int, int, int]
-_MAX_KEPT = 400
-_kept: dict[tuple[int, int, float, int], Image.Image] = {}
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)
 
 
@@ -225,16 +223,11 @@ class Paper:
         self.image.paste(picture, (shown.left, shown.top - self.top), picture if picture.mode == "RGBA" else None)
 
 
+@lru_cache(400)
 def _corners(width: int, height: int, radius: float, line: int = 0) -> Image.Image:
     """A mask of a rectangle with round corners: all of it, or only its outline."""
-    key = width, height, radius, line
-    found = _kept.get(key)
-    if found is None:
-        large = Image.new("L", (width * _FINE, height * _FINE))
-        box = (0, 0, width * _FINE - 1, height * _FINE - 1)
-        draw = ImageDraw.Draw(large)
-        draw.rounded_rectangle(box, radius * _FINE, fill=0 if line else 255, outline=255, width=(line or 1) * _FINE)
-        if len(_kept) >= _MAX_KEPT:
-            _kept.clear()
-        found = _kept[key] = large.reduce(_FINE)
-    return found
+    large = Image.new("L", (width * _FINE, height * _FINE))
+    box = (0, 0, width * _FINE - 1, height * _FINE - 1)
+    draw = ImageDraw.Draw(large)
+    draw.rounded_rectangle(box, radius * _FINE, fill=0 if line else 255, outline=255, width=(line or 1) * _FINE)
+    return large.reduce(_FINE)

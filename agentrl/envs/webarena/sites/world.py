@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentrl.core.cache import on_forget
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Request, Response
 from agentrl.envs.webarena.sites.places import PLACES, Place, base_file
@@ -38,8 +39,14 @@ class Recent:
                 while len(self._answers) > self._most:
                     self._answers.popitem(last=False)
 
+    def clear(self) -> None:
+        """Keep nothing."""
+        with self._lock:
+            self._answers.clear()
+
 
 _unchanged = Recent(most=500, largest=200_000)
+on_forget.append(_unchanged.clear)
 
 
 class World:

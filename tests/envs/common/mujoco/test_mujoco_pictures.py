@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agentrl.core.cache import forget_caches
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.pictures import KEPT, MAX_SIZE, draw, prepare
@@ -80,6 +81,9 @@ def test_a_model_that_is_forgotten_leaves_nothing_with_the_driver_and_can_be_dra
     pictures.forget(model)
     assert id(model) not in {number for number, _ in kept}
     assert np.array_equal(draw(model, data, "front", 32), first[0])
+    forget_caches()
+    assert not kept
+    assert np.array_equal(draw(model, data, "front", 48), first[1])
 
 
 def test_more_models_than_are_kept_and_several_sizes() -> None:

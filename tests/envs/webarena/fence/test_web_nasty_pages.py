@@ -73,7 +73,7 @@ def _step_calmly(env: WebArenaLiteEnv, over: threading.Event) -> int:
     return clicks
 
 
-@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.long)])
 def test_nasty_pages_end_no_episode_but_their_own(
     site: HostileSite, tmp_path: Path, record_property: Any, every: int
 ) -> None:

@@ -40,8 +40,6 @@ TABS = (
     ("view", "Customer View"), ("account", "Account Information"), ("addresses", "Addresses"), ("orders", "Orders"),
     ("newsletter", "Newsletter"), ("reviews", "Product Reviews"), ("cart", "Shopping Cart"), ("wishlist", "Wish List"),
 )  # fmt: skip
-
-
 grid_page(CUSTOMERS, "customers")
 
 

@@ -40,8 +40,6 @@ RULES = Grid(
     edit="/admin/sales_rule/promo_quote/edit/id/{id}/", open_filters=True,
     add=("/admin/sales_rule/promo_quote/new/", "Add New Rule"),
 )  # fmt: skip
-
-
 grid_page(RULES, "cart_rules")
 
 
@@ -98,11 +96,7 @@ TERMS_REPORT = replace(
     TERMS, path="/admin/search/term/report/", title="Search Terms Report", actions=(), add=None, edit="", sort="uses",
     descending=True,
 )  # fmt: skip
-
-
 grid_page(TERMS, "search_terms")
-
-
 grid_page(TERMS_REPORT, "report_search")
 
 
@@ -155,8 +149,6 @@ SUBSCRIBERS = Grid(
     open_filters=True, descending=False, actions=(("unsubscribe", "Unsubscribe"), ("delete", "Delete")),
     actions_path="/admin/newsletter/subscriber/massAction/",
 )  # fmt: skip
-
-
 grid_page(SUBSCRIBERS, "subscribers")
 
 
@@ -210,11 +202,7 @@ PENDING = replace(
     REVIEWS, path="/admin/review/product/pending/", title="Pending Reviews",
     source=f"{SOURCE} WHERE r.status = 'Pending'",
 )  # fmt: skip
-
-
 grid_page(REVIEWS, "reviews", "/admin/review/product/index/")
-
-
 grid_page(PENDING, "reviews_pending")
 
 

@@ -47,8 +47,6 @@ STATE_CHANGES = {
     "unhold": (order_flow.unhold, "You released the order from holding status."),
 }
 ADDRESS_KINDS = ("billing", "shipping")
-
-
 grid_page(ORDERS, "orders", "/admin/sales/order/index/")
 
 

@@ -44,8 +44,6 @@ PRODUCTS = Grid(
     actions=(("delete", "Delete"), ("enable", "Enable"), ("disable", "Disable"), ("update", "Update attributes")),
     actions_path="/admin/catalog/product/massAction/",
 )  # fmt: skip
-
-
 grid_page(PRODUCTS, "products", "/admin/catalog/product/index/")
 
 

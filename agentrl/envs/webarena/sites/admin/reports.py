@@ -132,8 +132,6 @@ GRIDS = (
         sort="reviews", open_filters=True, edit="/admin/catalog/product/edit/id/{id}/", edit_label="Product",
     )),
 )  # fmt: skip
-
-
 for _name, _grid in GRIDS:
     grid_page(_grid, _name)
 

@@ -6,15 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentrl.envs.webarena.sites.admin.base import (
-    STORE_NAME,
-    Refused,
-    paragraphs,
-    required,
-    returns_to,
-    short,
-    site,
-)
+from agentrl.envs.webarena.sites.admin.base import STORE_NAME, Refused, paragraphs, required, returns_to, short, site
 from agentrl.envs.webarena.sites.admin.grid import Column, Grid, delete_page, form_pages, grid_page, marked
 from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.messages import Response
@@ -127,8 +119,6 @@ PAGES = Grid(
     actions=(("delete", "Delete"), ("enable", "Enable"), ("disable", "Disable")),
     actions_path="/admin/cms/page/massAction/",
 )  # fmt: skip
-
-
 grid_page(PAGES, "cms_pages", "/admin/cms/page/index/")
 
 

@@ -67,10 +67,7 @@ def _landmarks(world: World, key: str, count: int) -> list[Feature]:
 
 def opening(row: Parameters, *acts: Act, by: str = "name") -> list[On]:
     """Search for a place, open its page, and do this there."""
-    return [
-        *_searching(row[by], Click(f'a[href="{row["path"]}"]')),
-        On(f"__MAP__{re.escape(row['path'])}$", acts),
-    ]
+    return [*_searching(row[by], Click(f'a[href="{row["path"]}"]')), On(f"__MAP__{re.escape(row['path'])}$", acts)]
 
 
 def _searching(query: str, *acts: Act) -> list[On]:

@@ -146,10 +146,7 @@ def label_issue(world: World) -> list[Row]:
 def _edit(row: Parameters, act: Act) -> list[On]:
     """Open the form of an issue, change it and save it."""
     form = f"{ticket(row)}/edit"
-    return [
-        *to_ticket(row, "issues", Click(f'a[href="{form}"]')),
-        On(at(form), [act, Click("button", "Save changes")]),
-    ]
+    return [*to_ticket(row, "issues", Click(f'a[href="{form}"]')), On(at(form), [act, Click("button", "Save changes")])]
 
 
 ISSUES = (

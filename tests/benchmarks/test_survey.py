@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from agentrl.cli.survey import starts_by_task, survey
+import json
+
+import pytest
+
+from agentrl.core.errors import ConfigError
+from benchmarks.survey import Arguments, run, starts_by_task, survey
 
 
 def test_ids_are_grouped_by_the_task_before_the_split() -> None:
@@ -27,16 +32,11 @@ def test_what_cannot_be_made_is_a_row_with_its_reason() -> None:
     assert not row.made and "size must be" in row.problem
 
 
-def test_the_command_prints_the_table(agentrl_cli) -> None:
-    done = agentrl_cli("survey", "agentrl/FrozenLake-Text-v0", "--starts", "1", "--json")
-    assert done.status == 0 and done.json["pass"] and len(done.json["tasks"]) == 1
-    assert (
-        "1 made, 1 drawn; the oracle solved 1 of 1" in agentrl_cli("survey", "*/FrozenLake-Text*", "--starts", "1").out
-    )
-    refused = agentrl_cli("survey", "gird")
-    assert refused.status == 2 and 'Did you mean "grid"' in refused.err
-
-
-def test_setups_are_listed_and_unknown_ones_refused(agentrl_cli) -> None:
-    assert agentrl_cli("setup", "--json").json["schema"] == 1
-    assert "unknown set-up" in agentrl_cli("setup", "nothing").err
+def test_the_command_prints_the_table(capsys) -> None:
+    assert run(Arguments(name="agentrl/FrozenLake-Text-v0", starts=1, json=True)) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["pass"] and len(printed["tasks"]) == 1
+    assert run(Arguments(name="*/FrozenLake-Text*", starts=1)) == 0
+    assert "1 made, 1 drawn; the oracle solved 1 of 1" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match='Did you mean "grid"'):
+        run(Arguments(name="gird"))

@@ -1,4 +1,4 @@
-"""`agentrl survey PATTERN`: a table of all tasks that environments have: is each made, drawn, and solved by the oracle?
+"""`python -m benchmarks.survey PATTERN`: all tasks that environments have: is each made, drawn, solved by the oracle?
 
 Ids of tasks such as "reach:test:3" name a task, a split and one of its starts. A row of the table is one task, and the
 first starts of a split are played.
@@ -7,6 +7,7 @@ first starts of a split are played.
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -180,3 +181,10 @@ def _follow_oracle(env: gym.Env, may_sample: bool) -> tuple[bool, bool, int]:
 
 def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(run(tyro.cli(Arguments)))
+    except ConfigError as error:
+        sys.exit(f"error: {error}")
