@@ -26,6 +26,7 @@ def lakes(kwargs, split):
     return env, list(env.tasks()[:500]), env._pool.lengths
 
 
+@pytest.mark.long
 def test_the_start_sees_short_lakes_and_the_others_64_long_ones_and_are_measured_on_all():
     start = EXPERIMENT.cells[0].stages[0].options
     *_, short = lakes(start["env_kwargs"], "train")

@@ -103,6 +103,7 @@ def test_every_algorithm_stands_in_one_table_with_one_start(env):
     assert {cell.stages[-1].options["prompt_style"] for cell in cells} == {"step"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("env", ["frozenlake", "sokoban"])
 def test_long_tasks_are_longer_than_the_usual_ones_and_can_be_solved(env):
     cells = EXPERIMENTS[f"long-tasks-{env}"].cells
@@ -143,6 +144,7 @@ def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
     assert options["model"] == "smollm2" and options["prompt_style"] == "step" and options["eval_episodes"] == 500
 
 
+@pytest.mark.long
 def test_everything_that_is_demonstrated_in_the_shop_fits_into_a_reply():
     options = EXPERIMENTS["steppo-webshop"].cells[0].stages[0].options
     teacher = Demonstrator(

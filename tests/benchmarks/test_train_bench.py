@@ -28,6 +28,7 @@ def report():
         return train.run(quick=True)
 
 
+@pytest.mark.long
 def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(report):
     assert {"schema", "name", "machine", "threads", "results", "peers", "ratios", "pass"} <= set(report)
     rows = {(row["case"], row["impl"]): row for row in report["results"]}
@@ -38,6 +39,7 @@ def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(report):
     assert report["peers"]["transformers"]["version"]
 
 
+@pytest.mark.long
 def test_a_quick_run_says_where_the_time_of_training_went(report):
     rows = {row["case"]: row for row in report["results"]}
     shares = [rows[f"time: {part}"]["value"] for part in train.PARTS]
@@ -50,6 +52,7 @@ def test_a_quick_run_says_where_the_time_of_training_went(report):
     assert 0.05 < rows["peak memory"]["value"] < 100 and rows["peak memory"]["unit"] == "GiB"
 
 
+@pytest.mark.long
 def test_a_quick_run_says_how_far_generation_is_from_training(report):
     (row,) = [row for row in report["results"] if row["unit"] == "nats"]
     assert "from the trainer's" in row["case"] and 0 <= row["value"] < 1e-4  # in float32 on the CPU
