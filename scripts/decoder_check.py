@@ -26,7 +26,7 @@ import transformers
 from agentrl.models import packed_attention
 from agentrl.models.chat import Prompt
 from agentrl.models.decoding import FastDecoder, Lanes
-from agentrl.models.fused_steps import TILES, FusedSteps, Logits, Stream, Tiles, why_unsuited
+from agentrl.models.fused_steps import TILES, FusedSteps, Logits, Stream, Tiles, Tokens, why_unsuited
 from agentrl.models.loading import load_model
 from agentrl.models.sampling import Answer, Sampling, choose
 from agentrl.models.scoring import Reader, token_scores
@@ -134,7 +134,10 @@ def check_layer(model: Any, rows: int, prefix: int, own: int, number: int) -> No
     queries, keys, values = (part(normed).view(rows, -1, fused.head_size) for part in parts)
     cos, sin = (table[lanes.position].float()[:, None] for table in (fused.cos, fused.sin))
     queries, keys = (x * cos + torch.cat([-x.chunk(2, -1)[1], x.chunk(2, -1)[0]], -1) * sin for x in (queries, keys))
-    stream = fused._attend(lanes, number, layer, stream, tiles)
+    given = Tokens(lanes.token, lanes.position, lanes.slot, 1)
+    asked = fused._queries(given, layer, room.own[number], stream, tiles.qkv)
+    found = fused._attend_one(lanes, number, asked, tiles).flatten(1)
+    stream = fused._add(found, layer.self_attn.o_proj.weight, layer.post_attention_layernorm, stream, tiles.out)
     show("keys", room.own[number][0][:, :, own], keys)
     show("values", room.own[number][1][:, :, own], values)
     whole = [
@@ -150,7 +153,7 @@ def check_layer(model: Any, rows: int, prefix: int, own: int, number: int) -> No
     before = stream.states.clone()
     stream = fused._feed_forward(layer, model.model.norm, stream, tiles)
     show("feed-forward", stream.states - before, exact.mlp(exact.post_attention_layernorm(before)))
-    found = fused._vocabulary(stream, 0.7, tiles.vocabulary)
+    found = fused._vocabulary(stream, 0.7)
     last = copy.deepcopy(model.model.norm).float()(stream.states)
     show("logits", found.logits, last @ model.get_output_embeddings().weight.float().T)
     check_draw(fused, lanes, found)
@@ -374,6 +377,46 @@ CHOICES = {  # rows, columns, inner, warps, stages
 KERNELS = ("project_qkv", "attend_prefix", "attend_own", "add_product", "gate_up", "add_product", "project_vocabulary")
 
 
+PROMPT_CHOICES = {
+    "qkv": "64 0 64 4 4, 128 0 64 4 3, 128 0 64 8 3, 128 0 64 8 4, 128 0 32 4 4",
+    "prompt": "32 32 0 2 3, 64 32 0 4 3, 64 64 0 4 3, 64 64 0 4 2, 128 32 0 8 3, 128 64 0 8 3, 128 32 0 4 3",
+    "out": "64 64 64 4 4, 128 64 64 4 3, 128 64 64 8 3, 128 64 64 8 4, 128 64 32 4 5",
+    "up": "64 64 64 4 3, 64 128 64 8 3, 128 64 64 4 3, 128 64 64 8 3, 128 64 64 8 4, 128 128 64 8 3, 128 128 32 8 4",
+    "down": "64 64 128 4 3, 128 64 64 4 3, 128 64 64 8 3, 128 64 64 8 4, 128 64 128 8 3",
+}
+
+
+def time_prompts(model: Any, tiles: bool = False) -> None:
+    """Milliseconds to read prompts of 130 shared and 48 own tokens by a graph, in all and by kernel; with `tiles`, by
+    other block sizes."""
+    for rows in (256, 1024):
+        fused = FusedSteps(model, kernels())
+        lanes, vocabulary = lanes_with_keys(fused, rows, 130, 48), model.config.vocab_size
+        prefix, ids = (torch.randint(0, vocabulary, size, device="cuda") for size in ((130,), (rows, 48)))
+        read = partial(fused.read, lanes, prefix, ids, (130 + torch.arange(48, device="cuda")).expand(rows, -1))
+        found = {"whole": milliseconds(recorded(read))}
+        for name in ("project_qkv", "attend_prompt", "gate_up", "add_product", "project_vocabulary"):
+            fused.kernels = Only(name)
+            found[name] = milliseconds(recorded(read))
+        print(f"  {rows} rows: " + ", ".join(f"{name} {value:.2f}" for name, value in found.items()), flush=True)
+        for part, choices in PROMPT_CHOICES.items() if tiles else ():
+            fused.kernels, spent = kernels(), {}
+            for choice in choices.split(", "):
+                fused.tiles = {1 << 30: TILES[1 << 30]._replace(**{part: Tiles(*map(int, choice.split()))})}
+                try:
+                    spent[choice] = milliseconds(recorded(read), times=5)
+                except Exception as error:
+                    print(f"    {part} ({choice}): {type(error).__name__} {str(error)[:120]}")
+            fused.tiles = TILES
+            listed = sorted(spent.items(), key=lambda item: item[1])
+            print(f"  {part}: " + ", ".join(f"({key}) {value:.2f}" for key, value in listed), flush=True)
+
+
+def time_prompt_tiles(model: Any) -> None:
+    """The same by other block sizes."""
+    time_prompts(model, tiles=True)
+
+
 def time_tiles(model: Any) -> None:
     """Microseconds of each kernel with other block sizes; those that cannot be compiled are named."""
     for rows, own in ((256, 64), (256, 256), (1024, 64)):
@@ -428,7 +471,8 @@ def main() -> int:
     versions = f"torch {torch.__version__}, triton {triton.__version__}, transformers {transformers.__version__}"
     print(f"{versions}, {torch.cuda.get_device_name()}, {given[0] if given else 'random weights'}")
     works = [check_layers, check_answers, check_new_weights, time_kernels, time_steps, time_answers, profile_step]
-    works += [time_tiles] if "--tiles" in sys.argv else []
+    works += [time_prompts]
+    works += [time_tiles, time_prompt_tiles] if "--tiles" in sys.argv else []
     model, failed = make_model(given[0] if given else ""), 0
     for work in works:
         start = time.perf_counter()

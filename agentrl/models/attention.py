@@ -37,13 +37,17 @@ class KeyValues:
 
     def update(self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any) -> Pair:
         """Write what the model computed and show it all that is visible."""
-        if layer_idx == len(self.own):
-            self.own.append((self._room(keys, self.rows, self.capacity), self._room(values, self.rows, self.capacity)))
-            self._prefix_room(layer_idx, keys, values)
+        self.make_room(layer_idx, keys, values)
         kept_keys, kept_values = (kept[: len(keys)] for kept in self.own[layer_idx])
         kept_keys.index_copy_(2, self.slots, keys)
         kept_values.index_copy_(2, self.slots, values)
         return kept_keys[:, :, : self.visible], kept_values[:, :, : self.visible]
+
+    def make_room(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """For all rows and the prefix, if this layer has none yet; of the kind of these keys and values."""
+        if layer == len(self.own):
+            self.own.append((self._room(keys, self.rows, self.capacity), self._room(values, self.rows, self.capacity)))
+        self._prefix_room(layer, keys, values)
 
     def load_prefix(self, computed: Any, length: int) -> None:
         """Take over a cache of one row (see `sampling.prefill`)."""

@@ -254,7 +254,12 @@ class FastDecoder:
         lanes = self.sets.find(*size) if self.fixed else Lanes(*size, self.device)
         lanes.load(rest, noise, limits, self.width)
         prefix = prompts[0].ids[:shared]
-        if not (recorded and self._replay_prompts(lanes, prefix, rest, how)):
+        if recorded and self._replay_prompts(lanes, prefix, rest, how):
+            pass
+        elif self.fused is not None and self.fused.can_read(rest.ids):
+            ids = torch.tensor(prefix, dtype=torch.long, device=self.device)
+            self._read_prompts(lanes, self.fused, (ids, rest.ids, rest.positions), how)
+        else:
             room = lanes.key_values
             room.load_prefix(prefill(self.model, prefix), shared)
             room.slots, room.visible = torch.arange(self.width, device=self.device), self.width
@@ -271,13 +276,25 @@ class FastDecoder:
         given, prefix_room = lanes.prompts(width, prefix, rest), room.prefix_capacity
 
         def read() -> None:
+            if self.fused is not None:
+                return self._read_prompts(lanes, self.fused, given[:3], how)
             room.load_prefix(prefill(self.model, given.prefix), prefix_room)
             room.slots, room.visible = given.slots, width
             mask = prompt_mask(lanes.mask[:, :prefix_room], lanes.mask[:, prefix_room : prefix_room + width])
             self._take(lanes, self._ask(lanes, given.ids, given.positions, mask, {}), how)
 
         recorded, self.graphs_of_prompts = self._recorded(lanes, ("prompts", width, how), read, PROMPT_WARM_UP)
+        if not recorded and self.fused is not None:
+            read()  # the very same work: its kernels must be compiled before they are recorded
+            return True
         return recorded
+
+    def _read_prompts(
+        self, lanes: Lanes, fused: FusedSteps, given: tuple[Tensor, Tensor, Tensor], how: Sampling
+    ) -> None:
+        with torch.cuda.device_of(lanes.token):  # Triton launches on the current device
+            logits = fused.read(lanes, *given)
+        self._take(lanes, logits, how)
 
     # ------------------------------------------------------------------ one step
 

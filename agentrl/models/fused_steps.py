@@ -1,4 +1,5 @@
 """Decoding steps of Llama-like models by the kernels of `triton_kernels`: six a layer where modules need about forty.
+Prompts are read by the same kernels, with all of their tokens below each other.
 
 The kernels read the model's own weights where they lie. Nothing is fused ahead of time and nothing copied, so a trainer
 that changes weights in place changes what the steps compute, with nothing to refresh.
@@ -8,11 +9,14 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from agentrl.models.attention import KeyValues, Pair
 from agentrl.models.float32_head import Float32Head
 from agentrl.models.sampling import BLOCK, Sampling
 
@@ -46,6 +50,7 @@ class StepTiles(NamedTuple):
     qkv: Tiles
     prefix: Tiles  # rows: queries; columns: keys at a time
     own: Tiles  # columns: keys at a time
+    prompt: Tiles  # the attention of whole prompts: queries, keys at a time
     out: Tiles
     up: Tiles
     down: Tiles
@@ -58,6 +63,7 @@ TILES = {
         qkv=Tiles(16, 0, 64, stages=4),
         prefix=Tiles(16, 64, 0, warps=2),
         own=Tiles(0, 32, 0, warps=1, stages=4),
+        prompt=Tiles(64, 32, 0),
         out=Tiles(16, 32, 64, stages=4),
         up=Tiles(16, 64, 64, stages=4),
         down=Tiles(16, 32, 128, stages=4),
@@ -67,18 +73,30 @@ TILES = {
         qkv=Tiles(64, 0, 64, stages=5),
         prefix=Tiles(64, 64, 0),
         own=Tiles(0, 32, 0, warps=1, stages=4),
+        prompt=Tiles(64, 32, 0),
         out=Tiles(64, 32, 128, stages=4),
         up=Tiles(64, 64, 64, stages=4),
         down=Tiles(64, 32, 128, stages=5),
         vocabulary=Tiles(128, 128, 64, warps=8),
     ),
-    1 << 30: StepTiles(
+    2048: StepTiles(
         qkv=Tiles(64, 0, 64, stages=4),
         prefix=Tiles(64, 64, 0),
         own=Tiles(0, 32, 0, warps=1, stages=4),
+        prompt=Tiles(64, 32, 0),
         out=Tiles(64, 64, 64, stages=4),
         up=Tiles(64, 64, 64),
         down=Tiles(64, 64, 128),
+        vocabulary=Tiles(128, 128, 64, warps=8),
+    ),
+    1 << 30: StepTiles(  # prompts
+        qkv=Tiles(128, 0, 64, warps=8),
+        prefix=Tiles(64, 64, 0),
+        own=Tiles(0, 32, 0, warps=1, stages=4),
+        prompt=Tiles(64, 32, 0),
+        out=Tiles(128, 64, 64, warps=8),
+        up=Tiles(128, 64, 64, warps=8),
+        down=Tiles(128, 64, 64, warps=8),
         vocabulary=Tiles(128, 128, 64, warps=8),
     ),
 }
@@ -128,6 +146,15 @@ def fused_steps(model: Any) -> FusedSteps | None:
     return FusedSteps(model, triton_kernels)
 
 
+class Tokens(NamedTuple):
+    """What is read at once: `count` tokens of each lane, all below each other, and the slot of each lane's first."""
+
+    ids: Tensor
+    positions: Tensor
+    slot: Tensor
+    count: int
+
+
 class Stream(NamedTuple):
     """The residual stream in float32, the same times the weight of the next norm, and sums of squares of its pieces."""
 
@@ -153,20 +180,38 @@ class FusedSteps:
         self.head_size, self.group = first.head_dim, first.num_key_value_groups
         self.heads = first.q_proj.weight.shape[0] // self.head_size
         self.kv_heads, self.scale = self.heads // self.group, first.scaling
-        positions = torch.arange(model.config.max_position_embeddings, device=model.device)[None]
-        self.cos, self.sin = (table[0] for table in model.model.rotary_emb(model.model.norm.weight, positions))
+        self.counting = torch.arange(model.config.max_position_embeddings, device=model.device)
+        tables = model.model.rotary_emb(model.model.norm.weight, self.counting[None])
+        self.cos, self.sin = (table[0] for table in tables)
         self.tiles = TILES
 
     def logits(self, lanes: Any, temperature: float) -> Logits:
         """Read each lane's token, write its keys and values, and say what may come next."""
-        tiles = next(found for most, found in self.tiles.items() if lanes.rows <= most)
-        body = self.model.model
-        following = [*(layer.input_layernorm for layer in body.layers), body.norm]
-        stream = self._embed(lanes, following[0])
-        for index, layer in enumerate(body.layers):
-            stream = self._attend(lanes, index, layer, stream, tiles)
-            stream = self._feed_forward(layer, following[index + 1], stream, tiles)
-        return self._vocabulary(stream, temperature, tiles.vocabulary)
+        given = Tokens(lanes.token, lanes.position, lanes.slot, 1)
+        stream = self._layers(given, lanes.key_values.own, partial(self._attend_one, lanes))
+        return self._vocabulary(stream, temperature)
+
+    def can_read(self, ids: Tensor) -> bool:
+        """Are these prompts few enough for the kernels, which count in 32 bits?"""
+        config = self.model.config
+        return ids.numel() * max(config.intermediate_size, config.hidden_size, self.heads * self.head_size) < 1 << 31
+
+    def read(self, lanes: Any, prefix: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
+        """Read the prefix and the prompts [lanes, tokens], padded on the left, and write their keys and values; the
+        logits of what may come after them."""
+        room, start, (rows, count) = lanes.key_values, self.counting[:1], ids.shape
+        like = self.model.model.norm.weight.new_empty(1, self.kv_heads, 1, self.head_size)
+        for layer in range(len(self.model.model.layers)):
+            room.make_room(layer, like, like)
+        if length := len(prefix):
+            own = [(keys[None], values[None]) for keys, values in room.shared]
+            given = Tokens(prefix, self.counting[:length], start, length)
+            self._layers(given, own, partial(self._attend_many, own, None, start, given))
+        given = Tokens(ids.flatten(), positions.flatten(), start, count)
+        shared = (room, lanes.shared) if room.prefix_capacity else None
+        stream = self._layers(given, room.own, partial(self._attend_many, room.own, shared, lanes.first, given))
+        last = Stream(*(part.view(rows, count, -1)[:, -1].contiguous() for part in stream))
+        return self._vocabulary(last, temperature=1.0).logits
 
     def draw(self, lanes: Any, found: Logits, how: Sampling, stops: Tensor) -> None:
         """Draw a token for each lane, write it down and move on."""
@@ -179,29 +224,50 @@ class FusedSteps:
         )  # fmt: skip
         self.kernels.advance[(1,)](done, going, lanes.slot, lanes.step, rows, BLOCK=1024)
 
-    def _embed(self, lanes: Any, norm: Any) -> Stream:
-        table, rows = self.model.model.embed_tokens.weight, lanes.rows
-        width = table.shape[1]
-        stream = Stream(self._float32(rows, width), table.new_empty(rows, width), self._float32(rows, 1))
-        self.kernels.embed[(rows,)](lanes.token, table, norm.weight, *stream, width, BLOCK=_power_of_two(width))
+    def _layers(self, given: Tokens, caches: Sequence[Pair], attend: Callable[..., Tensor]) -> Stream:
+        """Through all layers; `attend` is asked for the attention of a layer's queries."""
+        tiles, body = self._tiles(len(given.ids)), self.model.model
+        following = [*(layer.input_layernorm for layer in body.layers), body.norm]
+        stream = self._embed(given.ids, following[0])
+        for index, layer in enumerate(body.layers):
+            queries = self._queries(given, layer, caches[index], stream, tiles.qkv)
+            attended, out = attend(index, queries, tiles).flatten(1), layer.self_attn.o_proj.weight
+            stream = self._add(attended, out, layer.post_attention_layernorm, stream, tiles.out)
+            stream = self._feed_forward(layer, following[index + 1], stream, tiles)
         return stream
 
-    def _attend(self, lanes: Any, index: int, layer: Any, stream: Stream, tiles: StepTiles) -> Stream:
+    def _tiles(self, rows: int) -> StepTiles:
+        return next(found for most, found in self.tiles.items() if rows <= most)
+
+    def _embed(self, ids: Tensor, norm: Any) -> Stream:
+        table, rows = self.model.model.embed_tokens.weight, len(ids)
+        width = table.shape[1]
+        stream = Stream(self._float32(rows, width), table.new_empty(rows, width), self._float32(rows, 1))
+        self.kernels.embed[(rows,)](ids, table, norm.weight, *stream, width, BLOCK=_power_of_two(width))
+        return stream
+
+    def _queries(self, given: Tokens, layer: Any, cache: Pair, stream: Stream, tiles: Tiles) -> Tensor:
+        """The queries of a layer; its keys and values go into the cache."""
         (rows, width), pieces = stream.states.shape, stream.squares.shape[1]
-        room, size, part, norm = lanes.key_values, self.head_size, layer.self_attn, layer.input_layernorm
-        (keys, values), prefix = room.own[index], room.shared[index]
+        part, norm, (keys, values) = layer.self_attn, layer.input_layernorm, cache
         linear = (part.q_proj, part.k_proj, part.v_proj)
         weights = [one.weight for one in linear]
         biases = [one.weight if one.bias is None else one.bias for one in linear]
         norms = [getattr(part, name, norm).weight for name in ("q_norm", "k_norm")]
-        queries = keys.new_empty(rows, self.heads, size)
-        qkv, shared, own = tiles.qkv, tiles.prefix, tiles.own
-        self.kernels.project_qkv[(_blocks(rows, qkv.rows), self.heads + 2 * self.kv_heads)](
-            stream.scaled, stream.squares, *weights, *biases, *norms, self.cos, self.sin, lanes.position, lanes.slot,
-            queries, keys, values, rows, width, pieces, self.heads, self.kv_heads, keys.stride(0), keys.stride(1),
-            norm.variance_epsilon, HAS_BIAS=part.q_proj.bias is not None, HAS_NORM=hasattr(part, "q_norm"),
-            D=size, PIECES=_power_of_two(pieces), BM=qkv.rows, BK=qkv.inner, **qkv.launch,
+        queries = keys.new_empty(rows, self.heads, self.head_size)
+        self.kernels.project_qkv[(_blocks(rows, tiles.rows), self.heads + 2 * self.kv_heads)](
+            stream.scaled, stream.squares, *weights, *biases, *norms, self.cos, self.sin, given.positions, given.slot,
+            queries, keys, values, rows, given.count, width, pieces, self.heads, self.kv_heads, keys.stride(0),
+            keys.stride(1), norm.variance_epsilon, HAS_BIAS=part.q_proj.bias is not None,
+            HAS_NORM=hasattr(part, "q_norm"), D=self.head_size, PIECES=_power_of_two(pieces), BM=tiles.rows,
+            BK=tiles.inner, **tiles.launch,
         )  # fmt: skip
+        return queries
+
+    def _attend_one(self, lanes: Any, index: int, queries: Tensor, tiles: StepTiles) -> Tensor:
+        """Of one new token in each lane."""
+        room, size, rows = lanes.key_values, self.head_size, len(queries)
+        (keys, values), prefix, shared, own = room.own[index], room.shared[index], tiles.prefix, tiles.own
         found = [self._float32(rows, self.heads), self._float32(rows, self.heads), self._float32(*queries.shape)]
         if room.prefix_capacity:
             self.kernels.attend_prefix[(_blocks(rows, shared.rows // self.group), self.kv_heads)](
@@ -214,7 +280,29 @@ class FusedSteps:
             self.kv_heads, self.group, keys.stride(0), keys.stride(1), self.scale,
             HAS_PREFIX=room.prefix_capacity > 0, D=size, BM=QUERIES, BN=own.columns, **own.launch,
         )  # fmt: skip
-        return self._add(attended.flatten(1), part.o_proj.weight, layer.post_attention_layernorm, stream, tiles.out)
+        return attended
+
+    def _attend_many(
+        self,
+        caches: Sequence[Pair],
+        shared: tuple[KeyValues, Tensor] | None,
+        first: Tensor,
+        given: Tokens,
+        index: int,
+        queries: Tensor,
+        tiles: StepTiles,
+    ) -> Tensor:
+        """Of whole prompts, each from its `first` token on, to a prefix of known length that they may share and to
+        themselves."""
+        (keys, values), tile, attended = caches[index], tiles.prompt, torch.empty_like(queries)
+        prefix, length = ((keys, values), first) if shared is None else (shared[0].shared[index], shared[1])
+        blocks = _blocks(given.count, tile.rows // self.group)
+        self.kernels.attend_prompt[(len(queries) // given.count * blocks, self.kv_heads)](
+            queries, *prefix, length, keys, values, first, attended, given.count, blocks, self.kv_heads, self.group,
+            keys.stride(0), keys.stride(1), prefix[0].stride(0), self.scale,
+            HAS_PREFIX=shared is not None, D=self.head_size, BM=tile.rows, BN=tile.columns, **tile.launch,
+        )  # fmt: skip
+        return attended
 
     def _feed_forward(self, layer: Any, following: Any, stream: Stream, tiles: StepTiles) -> Stream:
         (rows, width), pieces, up = stream.states.shape, stream.squares.shape[1], tiles.up
@@ -238,8 +326,9 @@ class FusedSteps:
         )  # fmt: skip
         return stream
 
-    def _vocabulary(self, stream: Stream, temperature: float, tiles: Tiles) -> Logits:
+    def _vocabulary(self, stream: Stream, temperature: float) -> Logits:
         (rows, width), pieces = stream.states.shape, stream.squares.shape[1]
+        tiles = self._tiles(rows).vocabulary
         weight = self.model.get_output_embeddings().weight
         vocabulary, blocks = weight.shape[0], _blocks(weight.shape[0], BLOCK)
         found = Logits(*(self._float32(rows, size) for size in (vocabulary, blocks, blocks)))

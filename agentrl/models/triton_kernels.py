@@ -1,4 +1,5 @@
-"""Kernels of one decoding step of a Llama-like model, in Triton: six a layer, and four around them.
+"""Kernels of one decoding step of a Llama-like model, in Triton: six a layer, and four around them. The same, with
+`attend_prompt` for both kinds of attention, read whole prompts.
 
 Everything that varies between batches and models is a run-time argument; compiled in are block sizes, the size of a
 head and which parts a model has. Rows never meet: what a row says does not depend on the others.
@@ -77,11 +78,12 @@ def add_product(
 def project_qkv(
     scaled, squares, q_weight, k_weight, v_weight, q_bias, k_bias, v_bias, q_norm, k_norm,
     cos, sin, position, slot, queries, keys, values,
-    rows, width, pieces, heads, kv_heads, row_stride, head_stride, eps,
+    rows, tokens, width, pieces, heads, kv_heads, row_stride, head_stride, eps,
     HAS_BIAS: tl.constexpr, HAS_NORM: tl.constexpr, D: tl.constexpr, PIECES: tl.constexpr,
     BM: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """Queries, keys and values, rotated; keys and values go into the cache. A program makes one head's tile."""
+    """Queries, keys and values, rotated; keys and values go into the cache. A program makes one head's tile. Lanes have
+    `tokens` rows each, one behind the other, whose keys go into the slots from `slot` on."""
     head = tl.program_id(1)
     row = tl.program_id(0) * BM + tl.arange(0, BM)
     weight, bias, scales, place = q_weight, q_bias, q_norm, head
@@ -108,21 +110,29 @@ def project_qkv(
         cache = keys
         if head >= heads + kv_heads:
             cache = values
-        into = cache + (row.to(tl.int64) * row_stride + place * head_stride + tl.load(slot) * D)[:, None]
+        lane, at = (row // tokens).to(tl.int64), tl.load(slot) + row % tokens
+        into = cache + (lane * row_stride + place * head_stride + at * D)[:, None]
     tl.store(into + size, found, mask=inside[:, None])
 
 
 @triton.jit
-def read_keys(asked, k, v, begin, end, scale, top, total, found, D: tl.constexpr, BN: tl.constexpr):
+def read_keys(
+    asked, k, v, begin, end, lowest, last, scale, top, total, found,
+    CAUSAL: tl.constexpr, D: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
     """Attention to the keys from `begin` to `end`, on top of what was found so far: the highest score, the sum of the
-    weights below it (to base 2) and of the weighted values."""
+    weights below it (to base 2) and of the weighted values. With CAUSAL a query sees those from its `lowest` to its
+    `last` only."""
     size = tl.arange(0, D)
     for start in range(begin, end, BN):
         key = start + tl.arange(0, BN)
         valid = key < end
         read = tl.load(k + key * D + size[:, None], mask=valid[None, :], other=0.0)
         scores = tl.dot(asked, read, input_precision="ieee") * (scale * 1.4426950408889634)
-        scores = tl.where(valid[None, :], scores, -float("inf"))
+        seen = valid[None, :]
+        if CAUSAL:
+            seen = (key[None, :] >= lowest[:, None]) & (key[None, :] <= last[:, None])
+        scores = tl.where(seen, scores, -float("inf"))
         highest = tl.maximum(top, tl.max(scores, axis=1))
         weights, kept = tl.exp2(scores - highest[:, None]), tl.exp2(top - highest)
         read = tl.load(v + key[:, None] * D + size, mask=valid[:, None], other=0.0)
@@ -147,7 +157,8 @@ def attend_prefix(
     top = tl.full((BM,), -float("inf"), tl.float32)
     total, found = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
     k, v = keys + kv_head * head_stride, values + kv_head * head_stride
-    top, total, found = read_keys(asked, k, v, 0, tl.load(length).to(tl.int32), scale, top, total, found, D, BN)
+    end = tl.load(length).to(tl.int32)
+    top, total, found = read_keys(asked, k, v, 0, end, 0, 0, scale, top, total, found, False, D, BN)
     tl.store(tops + place, top, mask=asking)
     tl.store(totals + place, total, mask=asking)
     tl.store(parts + place[:, None] * D + size, found, mask=asking[:, None])
@@ -171,7 +182,37 @@ def attend_own(
         total = tl.load(totals + place, mask=asking, other=0.0)
         found = tl.load(parts + place[:, None] * D + size, mask=asking[:, None], other=0.0)
     at = row.to(tl.int64) * row_stride + kv_head * head_stride
-    top, total, found = read_keys(asked, keys + at, values + at, begin, end, scale, top, total, found, D, BN)
+    k, v = keys + at, values + at
+    top, total, found = read_keys(asked, k, v, begin, end, 0, 0, scale, top, total, found, False, D, BN)
+    tl.store(attended + place[:, None] * D + size, found / total[:, None], mask=asking[:, None])
+
+
+@triton.jit
+def attend_prompt(
+    queries, shared_keys, shared_values, length, keys, values, first, attended,
+    tokens, blocks, kv_heads, group, row_stride, head_stride, shared_stride, scale,
+    HAS_PREFIX: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Attention of the `tokens` of a whole prompt in each lane to the prefix and to each other, causal, from the lane's
+    `first` one on; padding before that sees itself. A program reads for a block of tokens of one lane and key head."""
+    lane, block, kv_head = tl.program_id(0) // blocks, tl.program_id(0) % blocks, tl.program_id(1)
+    query, size, together = tl.arange(0, BM), tl.arange(0, D), BM // group
+    begin = block * together
+    token = begin + query // group
+    asking = (query < together * group) & (token < tokens)
+    place = ((lane.to(tl.int64) * tokens + token) * kv_heads + kv_head) * group + query % group
+    asked = tl.load(queries + place[:, None] * D + size, mask=asking[:, None], other=0.0)
+    top = tl.full((BM,), -1e30, tl.float32)  # not -inf: a query may see nothing of the first keys that are read
+    total, found = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+    if HAS_PREFIX:
+        k, v = shared_keys + kv_head * shared_stride, shared_values + kv_head * shared_stride
+        end = tl.load(length).to(tl.int32)
+        top, total, found = read_keys(asked, k, v, 0, end, 0, 0, scale, top, total, found, False, D, BN)
+    at = lane.to(tl.int64) * row_stride + kv_head * head_stride
+    start, end = tl.load(first + lane).to(tl.int32), tl.minimum(begin + together, tokens)
+    last = tl.minimum(token, end - 1)
+    lowest, start, k, v = tl.minimum(start, last), tl.minimum(start, begin), keys + at, values + at
+    top, total, found = read_keys(asked, k, v, start, end, lowest, last, scale, top, total, found, True, D, BN)
     tl.store(attended + place[:, None] * D + size, found / total[:, None], mask=asking[:, None])
 
 

@@ -121,7 +121,7 @@ class HFPolicy:
             )
         given = ([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
         answers = dict(zip(fits, self._decode(*given) if fits else [], strict=True))
-        generations = []
+        generations, sampling = [], self.sampling.to_json()
         for index, prompt in enumerate(prompts):
             answer = answers.get(index) or Answer([], [], stopped=False)
             text = self._text(tuple(answer.ids[:-1] if answer.stopped else answer.ids))
@@ -134,7 +134,7 @@ class HFPolicy:
                     finish_reason="stop" if answer.stopped else "length",
                     version=self.version,
                     prompt_ids=prompt.ids,
-                    sampling=self.sampling.to_json(),
+                    sampling=sampling,
                 )
             )
         return generations

@@ -180,6 +180,33 @@ def test_attention_to_the_prefix_and_then_to_own_keys_is_attention_to_both(trito
         torch.testing.assert_close(attended[row], wanted, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("heads", "kv_heads", "size"), [(6, 2, 16), (3, 3, 32), (16, 1, 16)])
+@pytest.mark.parametrize("prefix", [None, 0, 5, 40])
+def test_whole_prompts_attend_to_the_prefix_and_causally_to_themselves(triton, heads, kv_heads, size, prefix):
+    rng, group, tokens, room = torch.Generator().manual_seed(heads), heads // kv_heads, 37, 40
+    first = torch.tensor([0, 36, 35, 3, 20, 37])  # the last lane holds nothing
+    rows, together = len(first), 32 // group
+    query = torch.randn(rows, tokens, heads, size, generator=rng)
+    shared = torch.randn(2, kv_heads, (prefix or 0) + 3, size, generator=rng)  # beyond `prefix` nothing counts
+    own = torch.randn(2, rows, kv_heads, room, size, generator=rng)
+    attended, blocks = torch.full_like(query, torch.nan), -(-tokens // together)
+    triton.attend_prompt[(rows * blocks, kv_heads)](
+        query, *shared, torch.tensor([prefix or 0]), *own, first, attended, tokens, blocks, kv_heads, group,
+        own.stride(1), own.stride(2), shared.stride(1), 0.3,
+        HAS_PREFIX=prefix is not None, D=size, BM=32, BN=16,
+    )  # fmt: skip
+    assert attended.isfinite().all()
+    token = torch.arange(tokens)
+    for row in range(rows):
+        parts = zip(shared[:, :, : prefix or 0], own[:, row, :, :tokens], strict=True)
+        keys, values = (torch.cat(pair, 1) for pair in parts)
+        seen = (token <= token[:, None]) & (token >= first[row]) | (token == token[:, None])
+        seen = torch.cat([torch.ones(tokens, prefix or 0, dtype=torch.bool), seen], 1)
+        asked = query[row].transpose(0, 1)
+        wanted = scaled_dot_product_attention(asked, keys, values, attn_mask=seen, scale=0.3, enable_gqa=True)
+        torch.testing.assert_close(attended[row].transpose(0, 1), wanted, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("vocabulary", [40, 128, 1000])
 @pytest.mark.parametrize("how", [Sampling(), Sampling(0.5), Sampling(greedy=True)])
 def test_tokens_are_drawn_and_written_down_as_choose_does(triton, vocabulary, how):
@@ -217,7 +244,7 @@ def test_tokens_are_drawn_and_written_down_as_choose_does(triton, vocabulary, ho
 def test_tiles_of_any_size_give_the_same(triton):
     model = made("llama")
     fused, rows = FusedSteps(model, triton), 19
-    small, _, large = fused.tiles.values()
+    small, *_, large = fused.tiles.values()
     other = small._replace(up=Tiles(64, 16, 16), down=Tiles(32, 64, 32))
     found = []
     layer, following = model.model.layers[0], model.model.norm
@@ -231,7 +258,8 @@ def test_tiles_of_any_size_give_the_same(triton):
             torch.testing.assert_close(stream.states, wanted, atol=1e-4, rtol=1e-4)
             torch.testing.assert_close(stream.scaled, wanted * following.weight, atol=1e-4, rtol=1e-4)
             torch.testing.assert_close(stream.squares.sum(1), wanted.square().sum(1))
-            found.append(fused._vocabulary(stream, 1.0, tiles.vocabulary).logits)
+            fused.tiles = {rows: tiles}
+            found.append(fused._vocabulary(stream, 1.0).logits)
     torch.testing.assert_close(found[0], found[1], atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(found[0], found[2], atol=1e-4, rtol=1e-4)
 

@@ -68,6 +68,7 @@ from agentrl.trainers.update.learner import Learner, TrainingFault
 log = logging.getLogger(__name__)
 
 Report = Callable[[str], Any]
+WARM_UP = 3  # iterations in which models are still compiled and steps recorded
 UNSAVED = "unsaved"  # in place of a collector's memory: why there is none
 
 
@@ -223,7 +224,7 @@ class Run:
             self._started, self.seconds = time.perf_counter(), {}
             yield self.iteration + 1
             self.iteration += 1
-            if self.iteration == first and not gc.get_freeze_count():  # else the caller has seen to it
+            if self.iteration < first + WARM_UP and (self._frozen or not gc.get_freeze_count()):  # else the caller's
                 # Models, libraries and compiled code stay until the end. The garbage collector would look through all
                 # of it every other iteration, which takes up to half a second; `close` lets it do so again.
                 gc.collect()
