@@ -59,10 +59,8 @@ class RunArguments:
     """Episodes played at the same time."""
     env_timeout: float = 0.0
     """Seconds an environment may take for one step; 0: no limit."""
-    isolate: bool = False
-    """Run every environment in a process of its own."""
     hosts: int = 0
-    """Run the environments in this many processes, for slow ones; 0: in this process, unless isolate is set."""
+    """Run the environments in this many processes, for slow ones or those that crash; 0: in this process."""
 
     temperature: float = 1.0
     """Sampling temperature while training."""

@@ -198,7 +198,7 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
 @pytest.mark.parametrize("trouble", ["die", "hang"])
 def test_a_worker_that_dies_or_hangs_costs_its_own_episode_only(undecided, tmp_path, trouble) -> None:
     kwargs = {"trouble": trouble, "trouble_every": 4}
-    options = {"episodes": 5, "num_envs": 5, "isolate": True, "env_timeout": 1.5, "iterations": 1}
+    options = {"episodes": 5, "num_envs": 5, "hosts": 5, "env_timeout": 1.5, "iterations": 1}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", env_kwargs=kwargs, save_trajectories=-1, **options))
     (line,) = lines(folder, "train")
     (path,) = (folder / "trajectories").iterdir()
