@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,38 @@ def test_a_host_that_dies_or_hangs_costs_its_slots_one_fault_each_and_the_others
     result = collect(Playing({1: ["fine", word]}), hosts=2, retries=0, timeout=1.5)
     assert kinds(result) == [None, ("WorkerFault", reason), None, ("WorkerFault", reason)]
     assert [result.trajectories[place].reward for place in (0, 2)] == [2.0, 2.0]
+
+
+def test_a_late_call_among_many_is_ended_in_its_own_time_and_says_where_it_was() -> None:
+    host = Host(timeout=0.5)
+    envs = [IsolatedEnv(Stack(TROUBLED), host) for _ in range(8)]
+    for env in envs:
+        env.reset(seed=0)
+    started = time.perf_counter()
+    answers = ask_all([(env, env.asked("step", "hang" if env is envs[5] else "good")) for env in envs])
+    assert time.perf_counter() - started < 3.0  # not the time limits of eight calls
+    assert {(type(answer), answer.reason) for answer in answers} == {(WorkerFault, "deadline")}
+    assert "took too long" in str(answers[0]) and "troubled_envs.py" in str(answers[0])
+    host.close()
+
+
+def test_cancelling_a_collection_ends_the_call_that_runs_in_a_host() -> None:
+    collector = AsyncCollector([EnvSpec(TROUBLED)], Playing({0: ["hang"]}), num_envs=2, hosts=1)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(collector.collect([Start(0), Start(1)]))
+        (host,) = collector.pool._hosts
+        while not (collector.pool._made[0] and host.busy):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    started = time.perf_counter()
+    asyncio.run(cancelled())
+    assert time.perf_counter() - started < 20.0  # without a timeout a call may take minutes
+    assert not collector.pool._hosts[0].busy
 
 
 def test_a_dead_host_is_replaced_and_its_episodes_are_played_again(tmp_path) -> None:
