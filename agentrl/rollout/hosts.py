@@ -196,9 +196,11 @@ class EnvHost:
             signal.setitimer(signal.ITIMER_REAL, 0)
         return answers
 
-    def _open(self, slot: int, stack: list[Any]) -> dict[str, Any]:
-        self._close(slot)
-        self._slots[slot] = made = EnvSlot(Stack(*stack))
+    def _open(self, _: int, stack: list[Any]) -> dict[str, Any]:
+        """Put an environment into the first free slot."""
+        made = EnvSlot(Stack(*stack))
+        slot = next(number for number in range(len(self._slots) + 1) if number not in self._slots)
+        self._slots[slot] = made
         layout = layout_of(made.env.observation_space)
         start, size = self._places.get(slot, (0, 0))
         if _extent(layout) > size:
@@ -208,11 +210,10 @@ class EnvHost:
             self._used += size
             self._places[slot] = start, size
         made.region = Region(self._memory, start, layout)
-        return {**made.facts(), "start": start, "layout": layout}
+        return {**made.facts(), "slot": slot, "start": start, "layout": layout}
 
     def _close(self, slot: int) -> None:
-        if slot in self._slots:
-            self._slots.pop(slot).env.close()
+        self._slots.pop(slot).env.close()
 
     def _answer(self, slot: int, method: str, *args: Any) -> list[Any]:
         own: dict[str, Callable[..., Any]] = {"open": self._open, "close": self._close}
@@ -249,7 +250,7 @@ class Host:
     def __init__(self, timeout: float | None = None, environment: Mapping[str, str] | None = None) -> None:
         self._timeout = CALL_SECONDS if timeout is None else positive_number("timeout", timeout)
         self._environment = dict(environment or {})
-        self._lock, self._numbers = threading.Lock(), set[int]()
+        self._lock = threading.Lock()
         self._life: Worker | None = None
         self._memory: mmap.mmap | None = None
         self._release: Callable[[], Any] = lambda: None
@@ -334,17 +335,6 @@ class Host:
             if self._life is not life or self._memory is None:
                 raise _value(GONE)
             return Region(self._memory, start, layout)
-
-    def take_slot(self) -> int:
-        """A number that no environment has."""
-        with self._lock:
-            number = next(number for number in range(len(self._numbers) + 1) if number not in self._numbers)
-            self._numbers.add(number)
-            return number
-
-    def give_back(self, slot: int) -> None:
-        """The slot is empty."""
-        self._numbers.discard(slot)
 
     @property
     def busy(self) -> bool:

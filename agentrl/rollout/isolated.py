@@ -25,13 +25,9 @@ class IsolatedEnv(gym.Env):
 
     def __init__(self, stack: Stack, host: Host) -> None:
         self._stack, self.host = stack, host
-        self._life, self._slot = host.life, host.take_slot()
-        try:
-            facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], seconds=START_SECONDS)
-            self._region = self.host.region(self._life, facts["start"], facts["layout"])
-        except BaseException:
-            self.close()
-            raise
+        self._life, self._slot = host.life, -1
+        facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], seconds=START_SECONDS)
+        self._slot, self._region = facts["slot"], host.region(self._life, facts["start"], facts["layout"])
         self.split, self.env_id, self.render_mode = facts["split"], facts["env_id"], facts["render_mode"]
         self.metadata = facts["metadata"]
         self.spec = None if facts["spec"] is None else GymSpec.from_json(json.dumps(facts["spec"]))
@@ -98,11 +94,9 @@ class IsolatedEnv(gym.Env):
     def close(self) -> None:
         """Leave the host, after whatever it is doing. May be called twice."""
         self._region = Region()
-        if self._slot >= 0:
-            if not self.lost:
-                self.host.call([self.asked("close")], START_SECONDS)  # what it says changes nothing any more
-            self.host.give_back(self._slot)
-            self._slot = -1
+        if self._slot >= 0 and not self.lost:
+            self.host.call([self.asked("close")], START_SECONDS)  # what it says changes nothing any more
+        self._slot = -1
 
     @property
     def lost(self) -> bool:

@@ -21,7 +21,7 @@ from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner, TrainingFault, make_learner
 from tests.trainers import toys
-from tests.trainers.runs import lines, training_state
+from tests.trainers.runs import assert_same_run, lines, training_state
 
 DEFERRED = [{"wrapper": "ReasoningReward", "judge": "rule", "deferred": True}]
 JUDGED: dict[str, Any] = {
@@ -189,6 +189,12 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
         toys.ppo(nano, tmp_path, env=envs)
     assert toys.ppo(nano, tmp_path, env=envs[:1]).deferred_judge() == "rule"
     assert toys.ppo(nano, tmp_path).deferred_judge() is None
+
+
+def test_a_run_in_hosts_is_the_same_to_the_last_bit(undecided, tmp_path) -> None:
+    options = {"iterations": 1, "save_every": 1, "save_trajectories": -1}
+    runs = [ppo.train(toys.ppo(undecided, tmp_path / str(hosts), hosts=hosts, **options)) for hosts in (0, 2)]
+    assert_same_run(*runs, 1)
 
 
 # ---------------------------------------------------------------------- trouble
