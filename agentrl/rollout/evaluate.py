@@ -114,7 +114,8 @@ def evaluate(
     `prompt_style`, `history`, `timeout` and `hosts` are those of `agentrl.rollout.collect.Collector`. A checkpoint is
     played as it was trained: prompt style, history, wrappers that shape prompts and the limits of its environment are
     its own unless given. `processes` share the episodes, all call this, and all get the figures of all episodes;
-    `on_episode` and `on_trajectory` see those of this process. `tally` counts turns and seconds while episodes are played.
+    `on_episode` and `on_trajectory` see those of this process. `tally` counts turns and seconds while episodes are
+    played.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
