@@ -193,8 +193,8 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
 
 def test_a_run_in_hosts_is_the_same_to_the_last_bit(undecided, tmp_path) -> None:
     options = {"iterations": 1, "save_every": 1, "save_trajectories": -1}
-    runs = [ppo.train(toys.ppo(undecided, tmp_path / str(hosts), hosts=hosts, **options)) for hosts in (0, 2)]
-    assert_same_run(*runs, 1)
+    here, there = (ppo.train(toys.ppo(undecided, tmp_path / str(hosts), hosts=hosts, **options)) for hosts in (0, 2))
+    assert_same_run(here, there, 1)
 
 
 # ---------------------------------------------------------------------- trouble
