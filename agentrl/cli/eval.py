@@ -67,7 +67,7 @@ class Arguments(PolicyOptions):
     deferred: bool = False
     """Record what is to be judged; `agentrl judge` judges it later."""
     num_envs: int | None = None
-    """Episodes played in parallel; default: 64 for models that answer in batches, otherwise 1."""
+    """Episodes played in parallel; default: 64 for models that answer in batches and with --hosts, otherwise 1."""
     timeout: float | None = None
     """Timeout of an environment step in seconds; a longer one ends its episode with a fault."""
     hosts: int = 0

@@ -27,7 +27,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("save_every", "save_total_limit", "save_trajectories"),
     ),
     "rollout": (
-        *("num_envs", "env_timeout", "isolate", "hosts"),
+        *("num_envs", "env_timeout", "hosts"),
         *("temperature", "top_p", "max_new_tokens", "generation_batch_size"),
         *("engine", "engine_options"),
     ),

@@ -148,7 +148,7 @@ def check_environments(plan: Plan) -> None:
 
     made = set()
     for run in plan.runs:
-        if run.finished or run.arguments.isolate:  # an isolated one may not even work in this process
+        if run.finished or run.arguments.hosts:  # it may not even work in this process
             continue
         played = [("train", spec) for spec in run.arguments.specs()]
         played += [(run.arguments.eval_split, spec) for spec in run.arguments.eval_specs()]

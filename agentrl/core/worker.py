@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -155,6 +156,11 @@ class Worker:
         return process is not None and process.running()
 
     @property
+    def busy(self) -> bool:
+        """Is a call running?"""
+        return self._lock.locked()
+
+    @property
     def output(self) -> str:
         """The last kilobytes that the process (or its predecessor) printed, as far as they have been read."""
         process = self._process
@@ -240,7 +246,9 @@ class Worker:
     def _broken(self, reason: WorkerReason, message: str) -> WorkerFault:
         """End the process and say how it ended and what it said last."""
         status = self._end_process()
-        if reason == "died":
+        if status == -signal.SIGALRM:  # the target set itself a deadline
+            reason, message = "deadline", f"{message}, since a call in it took too long"
+        elif reason == "died":
             closed = ", closed by this program" if self._closed else ""
             message += f" (killed by signal {-status}{closed})" if status < 0 else f" (exit status {status}{closed})"
         if self._last_words:

@@ -55,6 +55,7 @@ class AsyncCollector(CollectorBase):
             return await run.play()
         except BaseException:
             await run.stop()
+            self.pool.interrupt()
             self.close()
             raise
         finally:

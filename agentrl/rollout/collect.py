@@ -123,7 +123,6 @@ class CollectorBase:
         history: int = HISTORY,
         timeout: float | None = None,
         retries: int = 1,
-        isolate: bool = False,
         hosts: int = 0,
         judge: Any = None,
     ) -> None:
@@ -140,12 +139,10 @@ class CollectorBase:
         if timeout is not None and finite_number("timeout", timeout) <= 0:
             raise ConfigError(f"timeout must be a number of seconds above 0, or None; got {timeout!r}")
         self.timeout = None if timeout is None else float(timeout)
-        self.isolate, self.hosts = bool(isolate), whole_number("hosts", hosts, at_least=0)
-        if self.isolate and self.hosts:
-            raise ConfigError(f"hosts must be 0 where isolate gives every environment a process; got {hosts}")
+        self.hosts = whole_number("hosts", hosts, at_least=0)
         # Here, so that a wrong spec is refused at once, not when the first episode ends.
         self.judge = None if judge is None else resolve("judge", judge)
-        self.pool = EnvPool(self.envs, split, self.timeout, self.isolate, self.hosts)
+        self.pool = EnvPool(self.envs, split, self.timeout, self.hosts)
 
     def state_dict(self) -> dict[str, Any]:
         """Whatever survives from one episode to the next, as JSON types.
@@ -295,9 +292,9 @@ class Collector(CollectorBase):
 
     A `Fault` of an environment, any exception it raises and a call beyond `timeout` seconds cost its own episode only:
     it is begun again from the same start in a fresh environment, up to `retries` times, then recorded with its fault.
-    With `isolate` every environment has a process of its own, which is killed when it is late; with `hosts` they share
-    that many processes, and one that is late or dies costs the episodes of its process. Otherwise a late one is
-    abandoned in its thread. An `EngineFault` of the policy comes through after a second try.
+    With `hosts` the environments share that many processes, and one that dies, or is late and killed, costs the
+    episodes of its process: with as many hosts as `num_envs` its own alone. Otherwise a late one is abandoned in its
+    thread. An `EngineFault` of the policy comes through after a second try.
 
     With `judge`, trajectories that owe terms are settled in the background while others are still running. What the
     judge cannot answer stays pending.
@@ -396,7 +393,7 @@ class Collector(CollectorBase):
             finished(job.index, trajectory, job.fault)
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
-        if not (self.isolate or self.hosts) or len(items) < 2:
+        if not self.hosts or len(items) < 2:
             for item in items:
                 function(item)
             return

@@ -31,29 +31,27 @@ Place = tuple[int, int]  # index of the environment in the mix, and which one of
 class EnvHandle:
     """One environment, whose every call either works or is a fault."""
 
-    def __init__(
-        self, spec: EnvSpec, split: str, timeout: float | None, isolate: bool = False, host: Host | None = None
-    ) -> None:
-        self._label, isolate = spec.id, isolate or host is not None
+    def __init__(self, spec: EnvSpec, split: str, timeout: float | None, host: Host | None = None) -> None:
+        self._label = spec.id
         self._thread: DeadlineThread | None = None
         stack = spec.stack(split)
         self.env: gym.Env = self._guarded(
-            lambda: IsolatedEnv(stack, timeout, host) if isolate else make_stack(stack), "make()"
+            lambda: make_stack(stack) if host is None else IsolatedEnv(stack, host), "make()"
         )
         self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
         self.spec = spec_json(self.env)
-        if timeout is not None and not isolate:
+        if timeout is not None and host is None:
             self._thread = DeadlineThread(timeout, self.env.close)
 
     @property
     def interruptible(self) -> bool:
         """May it be closed while a call runs in another thread?"""
-        return self._thread is not None or (isinstance(self.env, IsolatedEnv) and self.env.alone)
+        return self._thread is not None
 
     @property
     def lost(self) -> bool:
         """Has it gone together with its host, perhaps for the fault of another environment?"""
-        return isinstance(self.env, IsolatedEnv) and not self.env.alone and self.env.lost
+        return isinstance(self.env, IsolatedEnv) and self.env.lost
 
     def reset(self, start: Start) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
@@ -121,13 +119,11 @@ def _checked_step(result: Any) -> StepResult:
 class EnvPool:
     """Hands out environments of a mix; of the free places always the first, so that runs repeat.
 
-    With `hosts` the places share that many processes; otherwise, with `isolate`, each has one of its own.
+    With `hosts` the places share that many processes.
     """
 
-    def __init__(
-        self, specs: Sequence[EnvSpec], split: str, timeout: float | None, isolate: bool = False, hosts: int = 0
-    ) -> None:
-        self._specs, self._split, self._timeout, self._isolate = specs, split, timeout, isolate
+    def __init__(self, specs: Sequence[EnvSpec], split: str, timeout: float | None, hosts: int = 0) -> None:
+        self._specs, self._split, self._timeout = specs, split, timeout
         self._hosts = [Host(timeout) for _ in range(hosts)]
         self._free: list[list[int]] = [[] for _ in specs]  # numbers, lowest first
         self._counts = [0 for _ in specs]  # numbers given out so far
@@ -147,7 +143,7 @@ class EnvPool:
             self.discard(place)
         if number not in self._made[index]:
             host = self._hosts[(index + number) % len(self._hosts)] if self._hosts else None
-            self._made[index][number] = EnvHandle(self._specs[index], self._split, self._timeout, self._isolate, host)
+            self._made[index][number] = EnvHandle(self._specs[index], self._split, self._timeout, host)
         return self._made[index][number]
 
     def step(self, turns: Sequence[tuple[EnvHandle, Any]]) -> list[StepResult | Fault]:
@@ -160,7 +156,7 @@ class EnvPool:
             except Fault as fault:
                 return fault
 
-        if not self._isolate and not self._hosts:
+        if not self._hosts:
             return [played(lambda handle=handle, action=action: handle.step(action)) for handle, action in turns]
         envs = [(handle.env, action) for handle, action in turns]
         asked = [(env, env.asked("step", action)) for env, action in envs if isinstance(env, IsolatedEnv)]
@@ -189,6 +185,12 @@ class EnvPool:
         """What stands there now belongs to the caller, who closes it."""
         index, number = place
         return self._made[index].pop(number, None)
+
+    def interrupt(self) -> None:
+        """End the processes in which a call is running; it fails, and what else is in them is lost."""
+        for host in self._hosts:
+            if host.busy:
+                host.kill()
 
     def close(self) -> None:
         """Close all; may be called twice."""
@@ -221,7 +223,7 @@ class EnvPool:
             raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
         if any(not 0 <= index < len(self._specs) or number < 0 for index, number in saved):
             raise ConfigError("the state belongs to a collector with more environments than this one has")
-        fresh = EnvPool(self._specs, self._split, self._timeout, self._isolate, len(self._hosts))
+        fresh = EnvPool(self._specs, self._split, self._timeout, len(self._hosts))
         try:
             for place in sorted(saved):
                 fresh.open(place).load(saved[place])

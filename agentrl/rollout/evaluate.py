@@ -110,17 +110,18 @@ def evaluate(
     seed draws; they begin again when they are over. `wrappers` go around the environment, from the inside out, each as
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
-    by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history`,
-    `timeout` and `hosts` are those of `agentrl.rollout.collect.Collector`. A checkpoint is played as it was trained:
-    prompt style, history, wrappers that shape prompts and the limits of its environment are its own unless given.
-    `processes` share the episodes, all call this, and all get the figures of all episodes; `on_episode` and
-    `on_trajectory` see those of this process. `tally` counts turns and seconds while episodes are played.
+    by side: as many as 64 where the policy answers in batches or there are `hosts`, one at a time otherwise.
+    `prompt_style`, `history`, `timeout` and `hosts` are those of `agentrl.rollout.collect.Collector`. A checkpoint is
+    played as it was trained: prompt style, history, wrappers that shape prompts and the limits of its environment are
+    its own unless given. `processes` share the episodes, all call this, and all get the figures of all episodes;
+    `on_episode` and `on_trajectory` see those of this process. `tally` counts turns and seconds while episodes are
+    played.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     name = policy if isinstance(policy, str) else getattr(policy, "name", type(policy).__name__)
     actor = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
-    side_by_side = (BATCH if getattr(actor, "batched", False) else 1) if num_envs is None else num_envs
+    side_by_side = (BATCH if hosts or getattr(actor, "batched", False) else 1) if num_envs is None else num_envs
     kwargs = checked_kwargs(env_kwargs)
     how = prompting(actor, env_id, prompt_style=prompt_style, history=history, wrappers=wrappers, env_kwargs=kwargs)
     spec = EnvSpec(env_id, how.env_kwargs, wrappers=how.wrappers)  # pyright: ignore[reportArgumentType]

@@ -10,6 +10,7 @@ is opened starts a fresh process. What one environment raises is that slot's alo
 
 from __future__ import annotations
 
+import faulthandler
 import math
 import mmap
 import os
@@ -25,6 +26,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from agentrl.core.arguments import positive_number
 from agentrl.core.errors import (
     AgentRLError,
     ConfigError,
@@ -45,6 +47,8 @@ from agentrl.rollout.starts import Stack
 from agentrl.wrappers.build import wrap
 
 START_SECONDS = 120.0  # importing a simulator takes long, and longer where many start at once
+CALL_SECONDS = 600.0  # of a reset or step without a timeout of its own: nobody waits for ever
+GRACE_SECONDS = 10.0  # for a host that ends a late call by itself and leaves a traceback
 ASKED = ("oracle", "gold", "truthful", "hasty_action", "about_task")  # what policies and records ask for
 TOLD = ("max_actions_per_turn", "action_separator")  # what they read
 SHOWN = ("render_modes", "render_fps")  # of its metadata
@@ -180,15 +184,23 @@ class EnvHost:
     def __init__(self, memory: int) -> None:
         self._memory, self._used = mmap.mmap(memory, CAPACITY), 0
         self._slots: dict[int, EnvSlot] = {}
+        faulthandler.register(signal.SIGALRM, chain=True)  # a call that is late says where it was, and ends the process
         self._places: dict[int, tuple[int, int]] = {}  # slot -> start and size of its memory, for whatever it holds
 
-    def play(self, calls: list[list[Any]]) -> list[list[Any]]:
-        """Make each call in its slot, one after the other."""
-        return [self._answer(*call) for call in calls]
+    def play(self, calls: list[list[Any]], seconds: float) -> list[list[Any]]:
+        """Make each call in its slot, one after the other, each within `seconds`."""
+        answers = []
+        for call in calls:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            answers.append(self._answer(*call))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return answers
 
-    def _open(self, slot: int, stack: list[Any]) -> dict[str, Any]:
-        self._close(slot)
-        self._slots[slot] = made = EnvSlot(Stack(*stack))
+    def _open(self, _: int, stack: list[Any]) -> dict[str, Any]:
+        """Put an environment into the first free slot."""
+        made = EnvSlot(Stack(*stack))
+        slot = next(number for number in range(len(self._slots) + 1) if number not in self._slots)
+        self._slots[slot] = made
         layout = layout_of(made.env.observation_space)
         start, size = self._places.get(slot, (0, 0))
         if _extent(layout) > size:
@@ -198,11 +210,10 @@ class EnvHost:
             self._used += size
             self._places[slot] = start, size
         made.region = Region(self._memory, start, layout)
-        return {**made.facts(), "start": start, "layout": layout}
+        return {**made.facts(), "slot": slot, "start": start, "layout": layout}
 
     def _close(self, slot: int) -> None:
-        if slot in self._slots:
-            self._slots.pop(slot).env.close()
+        self._slots.pop(slot).env.close()
 
     def _answer(self, slot: int, method: str, *args: Any) -> list[Any]:
         own: dict[str, Callable[..., Any]] = {"open": self._open, "close": self._close}
@@ -231,14 +242,15 @@ class EnvHost:
 class Host:
     """One process with many slots, started when its first environment is opened.
 
-    `timeout` is what a call in one slot may take, in seconds; a message of many calls may take as many times that. A
-    process that takes longer is killed. `environment` adds variables to the process: `{"MUJOCO_EGL_DEVICE_ID": "1"}`
+    `timeout` is what a call in one slot may take, in seconds, ten minutes without; a process in which one takes longer
+    is killed. `environment` adds variables to the process: `{"MUJOCO_EGL_DEVICE_ID": "1"}`
     lets it draw on another GPU.
     """
 
     def __init__(self, timeout: float | None = None, environment: Mapping[str, str] | None = None) -> None:
-        self._timeout, self._environment = math.inf if timeout is None else timeout, dict(environment or {})
-        self._lock, self._numbers = threading.Lock(), set[int]()
+        self._timeout = CALL_SECONDS if timeout is None else positive_number("timeout", timeout)
+        self._environment = dict(environment or {})
+        self._lock = threading.Lock()
         self._life: Worker | None = None
         self._memory: mmap.mmap | None = None
         self._release: Callable[[], Any] = lambda: None
@@ -269,7 +281,6 @@ class Host:
             [memory],
             environment=self._environment,
             descriptors=[memory],
-            deadline=self._timeout,
             start_deadline=START_SECONDS,
         )
         try:
@@ -288,18 +299,19 @@ class Host:
         """Is that still the process, and did nobody kill it?"""
         return self._life is life and life.alive
 
-    def call(self, calls: Sequence[Call], deadline: float | None = None) -> list[Any]:
-        """One message: in the place of each call its value, or the error that it met (nothing is raised for one)."""
-        return self.send(calls, deadline)()
+    def call(self, calls: Sequence[Call], seconds: float | None = None) -> list[Any]:
+        """One message: in the place of each call its value, or the error that it met (nothing is raised for one).
+        `seconds` replaces the host's own `timeout` for these calls."""
+        return self.send(calls, seconds)()
 
-    def send(self, calls: Sequence[Call], deadline: float | None = None) -> Callable[[], list[Any]]:
+    def send(self, calls: Sequence[Call], seconds: float | None = None) -> Callable[[], list[Any]]:
         """Begin a message, to send others to other hosts: what this returns must be called, and waits for it."""
-        life, fault = self._life, None
+        life, fault, seconds = self._life, None, seconds or self._timeout
         sent = [[slot, method, *args] for asked, slot, method, args in calls if asked is life]
         receive: Callable[[], Any] = list
         if life is not None and sent:
             try:
-                receive = life.send("play", sent, deadline=deadline or self._timeout * len(sent))
+                receive = life.send("play", sent, seconds, deadline=seconds * len(sent) + GRACE_SECONDS)
             except WorkerFault as error:
                 fault = error
 
@@ -324,16 +336,10 @@ class Host:
                 raise _value(GONE)
             return Region(self._memory, start, layout)
 
-    def take_slot(self) -> int:
-        """A number that no environment has."""
-        with self._lock:
-            number = next(number for number in range(len(self._numbers) + 1) if number not in self._numbers)
-            self._numbers.add(number)
-            return number
-
-    def give_back(self, slot: int) -> None:
-        """The slot is empty."""
-        self._numbers.discard(slot)
+    @property
+    def busy(self) -> bool:
+        """Is a message on its way, or its answer?"""
+        return self._life is not None and self._life.busy
 
     def kill(self) -> None:
         """End the process at once; whoever waits for an answer gets a fault."""

@@ -1,4 +1,4 @@
-"""An environment in another process, alone there or in a slot of a host: it may crash, hang or leak there."""
+"""An environment in a slot of a host: it may crash, hang or leak there."""
 
 from __future__ import annotations
 
@@ -19,21 +19,15 @@ from agentrl.rollout.starts import Stack
 class IsolatedEnv(gym.Env):
     """The side here: looks like the environment to collectors and policies.
 
-    Without a `host` it has a process of its own, and `timeout` is the deadline of every reset and step. The process is
-    killed when it passes, and whatever goes wrong is a `Fault`. Spaces cannot be sent between processes: where a policy
-    asks for one (random play does), a stack is made here, looked at and closed.
+    Whatever goes wrong there is a `Fault`. Spaces cannot be sent between processes: where a policy asks for one (random
+    play does), a stack is made here, looked at and closed.
     """
 
-    def __init__(self, stack: Stack, timeout: float | None = None, host: Host | None = None) -> None:
-        self._stack, self.alone = stack, host is None
-        self.host = Host(timeout) if host is None else host
-        self._life, self._slot = self.host.life, self.host.take_slot()
-        try:
-            facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], deadline=START_SECONDS)
-            self._region = self.host.region(self._life, facts["start"], facts["layout"])
-        except BaseException:
-            self.close()
-            raise
+    def __init__(self, stack: Stack, host: Host) -> None:
+        self._stack, self.host = stack, host
+        self._life, self._slot = host.life, -1
+        facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], seconds=START_SECONDS)
+        self._slot, self._region = facts["slot"], host.region(self._life, facts["start"], facts["layout"])
         self.split, self.env_id, self.render_mode = facts["split"], facts["env_id"], facts["render_mode"]
         self.metadata = facts["metadata"]
         self.spec = None if facts["spec"] is None else GymSpec.from_json(json.dumps(facts["spec"]))
@@ -98,15 +92,11 @@ class IsolatedEnv(gym.Env):
     # ------------------------------------------------------------------ the process
 
     def close(self) -> None:
-        """Leave the host, or end the process; there a call in flight in another thread fails."""
+        """Leave the host, after whatever it is doing. May be called twice."""
         self._region = Region()
-        if self.alone:
-            self.host.close()
-        elif self._slot >= 0:
-            if not self.lost:
-                self.host.call([self.asked("close")], deadline=START_SECONDS)  # what it says changes nothing any more
-            self.host.give_back(self._slot)
-            self._slot = -1
+        if self._slot >= 0 and not self.lost:
+            self.host.call([self.asked("close")], START_SECONDS)  # what it says changes nothing any more
+        self._slot = -1
 
     @property
     def lost(self) -> bool:
@@ -128,8 +118,8 @@ class IsolatedEnv(gym.Env):
         """A call in its slot, for a message of the host's."""
         return self._life, self._slot, method, args
 
-    def _ask(self, method: str, *args: Any, deadline: float | None = None) -> Any:
-        (value,) = self.host.call([self.asked(method, *args)], deadline)
+    def _ask(self, method: str, *args: Any, seconds: float | None = None) -> Any:
+        (value,) = self.host.call([self.asked(method, *args)], seconds)
         if isinstance(value, AgentRLError):
             raise value
         return value

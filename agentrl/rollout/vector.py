@@ -49,7 +49,7 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     - `hosts`: how many processes, or for each one the variables of its surroundings:
       `hosts=[{"MUJOCO_EGL_DEVICE_ID": "0"}, {"MUJOCO_EGL_DEVICE_ID": "1"}]` draws on two GPUs.
     - `autoreset_mode`: "NextStep" (Gymnasium's default), "SameStep" or "Disabled".
-    - `timeout`: seconds that a reset or step of one environment may take, None: any.
+    - `timeout`: seconds that a reset or step of one environment may take, None: ten minutes.
     - `wrap`: wrappers of every environment, from the inside out, each as `{"wrapper": "ActionChunks", ...arguments}`.
 
     All other arguments are the single environment's. `reset(options={"task": ...})` takes one task for all, or a list
@@ -108,7 +108,7 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     def _fill(self, number: int) -> list[IsolatedEnv]:
         """Open the environments of a host: every `hosts`-th place."""
         places = range(number, self.num_envs, len(self._hosts))
-        return [IsolatedEnv(self._stack, host=self._hosts[number]) for _ in places]
+        return [IsolatedEnv(self._stack, self._hosts[number]) for _ in places]
 
     # ------------------------------------------------------------------ episodes
 
@@ -204,7 +204,7 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """A fresh environment in the place of one that broke, and the seed for its first reset."""
         self._envs[place].close()
         try:
-            self._envs[place] = IsolatedEnv(self._stack, host=self._envs[place].host)
+            self._envs[place] = IsolatedEnv(self._stack, self._envs[place].host)
         except Fault as fault:
             self._lose(place, fault)
             return None

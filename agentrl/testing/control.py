@@ -13,6 +13,7 @@ from gymnasium import spaces
 from agentrl.core.env import BRIEF_INFO
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
 from agentrl.core.snapshot import restore, snapshot
+from agentrl.rollout.hosts import Host
 from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.starts import Stack
 from agentrl.testing.compare import digest, require_same
@@ -136,15 +137,14 @@ def _vector_form(value: Any) -> Any:
 def _isolated(subject: Subject, script: list[np.ndarray], expected: list[Result]) -> str:
     with subject.opened() as env:
         module = str(spec_of(env).entry_point).partition(":")[0]
+    host = Host()
     name = subject.id if ":" in subject.id or subject.id.startswith("agentrl/") else f"{module}:{subject.id}"
     try:
-        env = IsolatedEnv(Stack(name, subject.kwargs))
+        found = _played(IsolatedEnv(Stack(name, subject.kwargs), host), subject.seed, script)
     except ConfigError as error:
         return f"; not tried in another process ({error})"
-    try:
-        found = _played(env, subject.seed, script)
     finally:
-        env.close()
+        host.close()
     for number, (here, there) in enumerate(zip(expected, found, strict=True)):
         require_same(_comparable(here), _comparable(there), f"call {number} in another process")
     return " and in another process"

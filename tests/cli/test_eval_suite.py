@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentrl.rollout.trajectory_file import TrajectoryReader
+
 pytestmark = pytest.mark.extra_robots
 KWARGS = ("--env-kwargs", '{"obs_mode": "state", "max_turns": 2, "settle_steps": 0}')
 
@@ -17,6 +19,17 @@ def test_a_suite_is_played_task_by_task_with_intervals(agentrl_cli) -> None:
     first = found["tasks"][0]
     assert first["instruction"].startswith("pick up the black bowl between the plate") and first["success"] == 0.0
     assert first["success_ci"] == pytest.approx([0.0, 0.6576], abs=1e-3)
+
+
+def test_a_suite_in_hosts_plays_the_same_episodes(agentrl_cli, tmp_path) -> None:
+    played = []
+    for hosts in ("0", "1"):
+        folder = tmp_path / hosts
+        words = ("--suite", "libero_spatial", "--episodes", "3", "--hosts", hosts, "--output", str(folder))
+        assert agentrl_cli("eval", *words, *KWARGS).status == 0
+        (path,) = (folder / "trajectories").iterdir()
+        played.append(sorted(TrajectoryReader(path), key=lambda one: one.task or ""))
+    assert played[0] == played[1] and [len(one.steps) for one in played[0]] == [2, 2, 2]
 
 
 def test_without_a_number_all_fifty_starts_of_every_task_are_played(monkeypatch) -> None:

@@ -92,7 +92,7 @@ def test_faults_cost_their_own_episode_only() -> None:
 
 def test_a_dying_process_costs_its_own_episode_and_is_replaced(tmp_path) -> None:
     kwargs = {"once": str(tmp_path / "dead already")}
-    result = troubled(Playing({0: ["die"]}), range(2), kwargs, isolate=True, num_envs=2)
+    result = troubled(Playing({0: ["die"]}), range(2), kwargs, hosts=2, num_envs=2)
     assert (result.faults, result.retries) == (0, 1)
     assert [t.reward for t in result.trajectories] == [2.0, 2.0]
 

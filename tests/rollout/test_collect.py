@@ -330,7 +330,7 @@ def test_bad_arguments_are_refused(options: dict[str, Any], says: str) -> None:
         (lambda: collect(EnvSpec(LAKE), starts=["x"]), "seed"),
         (lambda: collect(EnvSpec("agentrl/FrozenLak-Text-v0")), "Did you mean"),
         (lambda: collect(EnvSpec(LAKE, {"siz": 3})), "size"),
-        (lambda: collect(EnvSpec(LAKE, {"siz": 3}), isolate=True), "size"),
+        (lambda: collect(EnvSpec(LAKE, {"siz": 3}), hosts=1), "size"),
         (lambda: collect(EnvSpec(LAKE), starts=[Start(0, task="?")]), "level"),
         (lambda: collect(EnvSpec(LAKE), starts=[Start(0, task="?")], timeout=30.0), "level"),
         (lambda: collect(EnvSpec(LAKE), split="validation"), "split"),

@@ -12,9 +12,9 @@ import pytest
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EngineFault, Fault, WorkerFault
 from agentrl.core.policy import Generation
-from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from agentrl.rollout.evaluate import evaluate
+from agentrl.rollout.hosts import Host
 from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.starts import Stack
 from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv, eventually
@@ -128,21 +128,10 @@ def test_what_was_in_play_when_something_else_broke_is_thrown_away() -> None:
 # ---------------------------------------------------------------------- in processes of their own
 
 
-@pytest.mark.parametrize("name", ["oracle", "random"])
-def test_isolated_records_equal_those_made_here(name: str) -> None:
-    specs = [EnvSpec(LAKE, {"size": 5}, ({"wrapper": "Reasoning", "strategy": "grounding"},))]
-    found = []
-    for isolate in (False, True):
-        collector = Collector(specs, load_policy(name, seed=2), num_envs=2, isolate=isolate, split="dev")
-        found.append(collector.collect([Start(seed) for seed in range(4)]).trajectories)
-        collector.close()
-    assert found[0] == found[1]
-
-
 def test_a_process_that_dies_or_hangs_costs_its_own_episode_only() -> None:
     script = {1: ["fine", "die"], 2: ["hang"], 3: ["raise"], 4: ["fault"]}
     started = time.perf_counter()
-    result = collect(Playing(script), seeds=range(6), isolate=True, timeout=2.0, retries=0, num_envs=3)
+    result = collect(Playing(script), seeds=range(6), hosts=3, timeout=2.0, retries=0, num_envs=3)
     assert time.perf_counter() - started < 25
     reasons = [t.fault and (t.fault["kind"], t.fault.get("reason")) for t in result.trajectories]
     assert reasons == [None, ("WorkerFault", "died"), ("WorkerFault", "deadline"), ("WorkerFault", "raised"),
@@ -151,40 +140,20 @@ def test_a_process_that_dies_or_hangs_costs_its_own_episode_only() -> None:
     assert "a bug of the simulator" in result.trajectories[3].fault["detail"]  # pyright: ignore
 
 
-def test_a_dead_process_is_replaced_and_the_episode_played_again(tmp_path) -> None:
-    kwargs = {"once": str(tmp_path / "dead already")}
-    result = collect(Playing({0: ["fine", "die"]}), seeds=[0], kwargs=kwargs, isolate=True)
-    assert (result.faults, result.retries, result.trajectories[0].reward) == (0, 1, 2.0)
-
-
 def test_the_process_of_a_late_environment_is_really_gone_and_no_other_is_left() -> None:
-    env = IsolatedEnv(Stack(TROUBLED), 0.5)
+    host = Host(timeout=0.5)
+    env = IsolatedEnv(Stack(TROUBLED), host)
     env.reset(seed=0)
     pid = env.pid
     assert pid is not None
     os.kill(pid, 0)
-    with pytest.raises(WorkerFault, match="no answer within"):
+    with pytest.raises(WorkerFault, match="took too long"):
         env.step("hang")
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     with pytest.raises(Fault, match="environment is gone"):  # a fresh process knows nothing of the episode
         env.step("good")
-    env.close()
-
-
-def test_memories_travel_to_another_process() -> None:
-    collector = Collector([EnvSpec(TROUBLED, {}, REMEMBERING)], Playing(), isolate=True)
-    collector.collect([Start(0)])
-    state = collector.state_dict()
-    collector.close()
-    here = Collector([EnvSpec(TROUBLED, {}, REMEMBERING)], Playing())
-    here.load_state_dict(state)
-    assert here.collect([Start(0)]).trajectories[0].steps[0].info["episodes"] == 2
-    state = here.state_dict()
-    here.close()
-    collector.load_state_dict(state)
-    assert collector.collect([Start(0)]).trajectories[0].steps[0].info["episodes"] == 3
-    collector.close()
+    host.close()
 
 
 # ---------------------------------------------------------------------- the policy

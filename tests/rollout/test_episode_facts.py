@@ -38,11 +38,9 @@ def test_an_evaluation_tells_what_its_tasks_were_like():
     assert "tasks" not in result.to_json()
 
 
-@pytest.mark.parametrize("isolate", [False, True])
-def test_records_hold_it_once_also_from_other_processes(isolate):
-    collector = Collector(
-        [EnvSpec("agentrl/Sokoban-Text-v0")], load_policy("random", seed=0), split="dev", isolate=isolate
-    )
+@pytest.mark.parametrize("hosts", [0, 1])
+def test_records_hold_it_once_also_from_other_processes(hosts):
+    collector = Collector([EnvSpec("agentrl/Sokoban-Text-v0")], load_policy("random", seed=0), split="dev", hosts=hosts)
     (record,) = collector.collect([Start(3)]).trajectories
     collector.close()
     assert record.about["group"] == "6x6" and record.about["complexity"] == 1 and record.about["steps"] >= 1

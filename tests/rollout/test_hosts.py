@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,9 @@ def test_records_equal_those_made_here_with_one_message_a_round(monkeypatch) -> 
     sent: list[list[str]] = []
     plain = Host.send
 
-    def counted(self: Host, calls: Any, deadline: float | None = None) -> Any:
+    def counted(self: Host, calls: Any, seconds: float | None = None) -> Any:
         sent.append([method for _, _, method, _ in calls])
-        return plain(self, calls, deadline)
+        return plain(self, calls, seconds)
 
     monkeypatch.setattr(Host, "send", counted)
     found = []
@@ -107,7 +108,7 @@ def test_wrappers_keep_their_memory_from_here_to_a_host_and_back() -> None:
 
 def test_slots_share_memory_keep_apart_and_take_snapshots_of_stacks_made_here(host: Host) -> None:
     stack = Stack(PUCK, {"image_size": 48})
-    first, second, here = IsolatedEnv(stack, host=host), IsolatedEnv(stack, host=host), make_stack(stack)
+    first, second, here = IsolatedEnv(stack, host), IsolatedEnv(stack, host), make_stack(stack)
     assert first.pid == second.pid != os.getpid()
     seen, _ = first.reset(seed=1)
     kept = {name: np.array(part) for name, part in seen.items()}
@@ -130,10 +131,10 @@ def test_slots_share_memory_keep_apart_and_take_snapshots_of_stacks_made_here(ho
 
 
 def test_a_slot_is_used_again_and_its_memory_with_it(host: Host) -> None:
-    keeper = IsolatedEnv(Stack(PUCK), host=host)
+    keeper = IsolatedEnv(Stack(PUCK), host)
     starts = []
     for _ in range(3):
-        env = IsolatedEnv(Stack(PUCK), host=host)
+        env = IsolatedEnv(Stack(PUCK), host)
         env.reset(seed=0)
         starts.append(env._region.arrays["image"].ctypes.data)
         env.close()
@@ -160,6 +161,38 @@ def test_a_host_that_dies_or_hangs_costs_its_slots_one_fault_each_and_the_others
     assert [result.trajectories[place].reward for place in (0, 2)] == [2.0, 2.0]
 
 
+def test_a_late_call_among_many_is_ended_in_its_own_time_and_says_where_it_was() -> None:
+    host = Host(timeout=0.5)
+    envs = [IsolatedEnv(Stack(TROUBLED), host) for _ in range(8)]
+    for env in envs:
+        env.reset(seed=0)
+    started = time.perf_counter()
+    answers = ask_all([(env, env.asked("step", "hang" if env is envs[5] else "good")) for env in envs])
+    assert time.perf_counter() - started < 3.0  # not the time limits of eight calls
+    assert {(type(answer), answer.reason) for answer in answers} == {(WorkerFault, "deadline")}
+    assert "took too long" in str(answers[0]) and "troubled_envs.py" in str(answers[0])
+    host.close()
+
+
+def test_cancelling_a_collection_ends_the_call_that_runs_in_a_host() -> None:
+    collector = AsyncCollector([EnvSpec(TROUBLED)], Playing({0: ["hang"]}), num_envs=2, hosts=1)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(collector.collect([Start(0), Start(1)]))
+        (host,) = collector.pool._hosts
+        while not (collector.pool._made[0] and host.busy):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    started = time.perf_counter()
+    asyncio.run(cancelled())
+    assert time.perf_counter() - started < 20.0  # without a timeout a call may take minutes
+    assert not collector.pool._hosts[0].busy
+
+
 def test_a_dead_host_is_replaced_and_its_episodes_are_played_again(tmp_path) -> None:
     spec = EnvSpec(TROUBLED, {"once": str(tmp_path / "dead already")})
     result = collect(Playing({1: ["fine", "die"]}), specs=[spec], hosts=1)
@@ -180,14 +213,14 @@ def test_a_host_that_died_between_episodes_costs_none() -> None:
 
 
 def test_environments_of_a_replaced_host_say_so_and_fresh_ones_work(host: Host) -> None:
-    first, second = (IsolatedEnv(Stack(TROUBLED), host=host) for _ in range(2))
+    first, second = (IsolatedEnv(Stack(TROUBLED), host) for _ in range(2))
     first.reset(seed=0)
     with pytest.raises(WorkerFault, match="killed by signal 9"):
         first.step("die")
     assert first.lost and second.lost
     with pytest.raises(EnvFault, match="its environment is gone"):
         second.reset(seed=0)
-    fresh = IsolatedEnv(Stack(TROUBLED), host=host)
+    fresh = IsolatedEnv(Stack(TROUBLED), host)
     fresh.reset(seed=0)
     assert fresh.step("good")[1] == 1.0
 
@@ -195,7 +228,7 @@ def test_environments_of_a_replaced_host_say_so_and_fresh_ones_work(host: Host) 
 @pytest.mark.long
 def test_an_interrupted_message_leaves_no_answer_for_the_next_one(monkeypatch) -> None:
     hosts = [Host(), Host()]
-    envs = [IsolatedEnv(Stack(TROUBLED), host=host) for host in hosts]
+    envs = [IsolatedEnv(Stack(TROUBLED), host) for host in hosts]
     for env in envs:
         env.reset(seed=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -203,7 +236,7 @@ def test_an_interrupted_message_leaves_no_answer_for_the_next_one(monkeypatch) -
         ask_all([(env, env.asked("step", "good")) for env in envs])
     assert all(eventually(lambda env=env: env.lost) for env in envs)
     for host in hosts:
-        fresh = IsolatedEnv(Stack(TROUBLED), host=host)
+        fresh = IsolatedEnv(Stack(TROUBLED), host)
         assert fresh.reset(seed=3)[0] == {"text": "episode 3 turn 0"}
         host.close()
 
@@ -212,7 +245,7 @@ def test_an_interrupted_message_leaves_no_answer_for_the_next_one(monkeypatch) -
     ("make", "says"),
     [
         (lambda: Collector([EnvSpec(LAKE)], Playing(), hosts=-1), "hosts must be a whole number"),
-        (lambda: Collector([EnvSpec(LAKE)], Playing(), hosts=1, isolate=True), "hosts must be 0"),
+        (lambda: Host(timeout=0), "timeout must be above zero"),
     ],
 )
 def test_wrong_arguments_are_refused(make: Any, says: str) -> None:
@@ -229,7 +262,7 @@ from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.starts import Stack
 
 hosts = [Host(), Host()]
-envs = [IsolatedEnv(Stack(sys.argv[1]), host=host) for host in hosts for _ in range(2)]
+envs = [IsolatedEnv(Stack(sys.argv[1]), host) for host in hosts for _ in range(2)]
 for env in envs:
     env.reset(seed=0)
 print(*sorted({env.pid for env in envs}), flush=True)
@@ -257,7 +290,7 @@ def test_closing_ends_the_process_and_gives_its_memory_back() -> None:
         return sum("agentrl-host" in name for name in links)
 
     before, host = shared(), Host()
-    env = IsolatedEnv(Stack(PUCK), host=host)
+    env = IsolatedEnv(Stack(PUCK), host)
     env.reset(seed=0)
     pid = env.pid
     assert pid is not None and runs(pid) and shared() > before

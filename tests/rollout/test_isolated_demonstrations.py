@@ -12,9 +12,9 @@ from agentrl.rollout.demonstrations import Demonstrator
 REASONING = ({"wrapper": "Reasoning", "strategy": "grounding"},)
 
 
-def played(isolate: bool, **teacher: Any) -> list[list[str]]:
+def played(hosts: int, **teacher: Any) -> list[list[str]]:
     spec = EnvSpec("agentrl/FrozenLake-Text-v0", wrappers=REASONING)
-    collector = Collector([spec], Demonstrator(seed=3, **teacher), num_envs=2, isolate=isolate)
+    collector = Collector([spec], Demonstrator(seed=3, **teacher), num_envs=2, hosts=hosts)
     try:
         found = collector.collect([Start(seed) for seed in range(3)]).trajectories
     finally:
@@ -24,6 +24,6 @@ def played(isolate: bool, **teacher: Any) -> list[list[str]]:
 
 @pytest.mark.parametrize("kind", ["random", "hasty"])
 def test_demonstrations_of_isolated_environments_are_the_same(kind) -> None:
-    here = played(False, mistake_rate=0.5, mistake_kind=kind)
-    assert played(True, mistake_rate=0.5, mistake_kind=kind) == here
+    here = played(0, mistake_rate=0.5, mistake_kind=kind)
+    assert played(2, mistake_rate=0.5, mistake_kind=kind) == here
     assert all("<observation>" in turn for episode in here for turn in episode)

@@ -137,9 +137,9 @@ def test_one_message_a_host_and_step_and_everything_else_of_a_vector_environment
     sent: list[int] = []
     plain = Host.send
 
-    def counted(self: Host, calls: Any, deadline: float | None = None) -> Any:
+    def counted(self: Host, calls: Any, seconds: float | None = None) -> Any:
         sent.append(len(calls))
-        return plain(self, calls, deadline)
+        return plain(self, calls, seconds)
 
     monkeypatch.setattr(Host, "send", counted)
     watched = RecordEpisodeStatistics(envs)
@@ -185,6 +185,7 @@ def test_snapshots_go_from_a_vector_to_single_environments_and_back(made) -> Non
     [
         ({"hosts": 0}, "hosts must be a whole number"),
         ({"hosts": [1]}, "hosts must be a number or a list"),
+        ({"timeout": -1}, "timeout must be above zero"),
         ({"num_envs": 0}, "num_envs must be a whole number"),
         ({"autoreset_mode": "Never"}, "autoreset_mode must be one of"),
         ({"image_siz": 3}, "image_size"),

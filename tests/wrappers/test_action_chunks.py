@@ -141,11 +141,11 @@ def test_brief_infos_stay_brief_in_vectors() -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("isolate", [False, True])
-def test_oracle_and_random_policies_play_chunks(isolate: bool) -> None:
+@pytest.mark.parametrize("hosts", [0, 1])
+def test_oracle_and_random_policies_play_chunks(hosts: int) -> None:
     specs = [EnvSpec("tests.toy_control:" + PUCK, {"obs_mode": "state"}, CHUNKED)]
     for name in ("oracle", "random"):
-        collector = Collector(specs, load_policy(name), num_envs=2, isolate=isolate)
+        collector = Collector(specs, load_policy(name), num_envs=2, hosts=hosts)
         try:
             found = collector.collect([Start(1), Start(2)]).trajectories
         finally:

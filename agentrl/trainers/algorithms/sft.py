@@ -105,7 +105,6 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
             prompt_style=args.prompt_style,
             history=args.history,
             timeout=args.env_timeout or None,
-            isolate=args.isolate,
             hosts=args.hosts,
         )
         envs = len(args.specs())

@@ -58,11 +58,9 @@ class RunArguments:
     num_envs: int = 64
     """Episodes played at the same time."""
     env_timeout: float = 0.0
-    """Seconds an environment may take for one step; 0: no limit."""
-    isolate: bool = False
-    """Run every environment in a process of its own."""
+    """Seconds an environment may take for one step; 0: no limit, in hosts ten minutes."""
     hosts: int = 0
-    """Run the environments in this many processes, for slow ones; 0: in this process, unless isolate is set."""
+    """Run the environments in this many processes, for slow ones or those that crash; 0: in this process."""
 
     temperature: float = 1.0
     """Sampling temperature while training."""

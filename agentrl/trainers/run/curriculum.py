@@ -76,7 +76,7 @@ class Curriculum:
         self.args, self.run = args, run
         self.specs = args.specs()
         made_by = args.generator
-        self.sources = [TaskSource(spec, isolated=args.isolate, generator=made_by) for spec in self.specs]
+        self.sources = [TaskSource(spec, isolated=args.hosts > 0, generator=made_by) for spec in self.specs]
         for spec, source in zip(self.specs, self.sources, strict=True):
             if source.generator is None:
                 run.report(f"{spec.id} has no list of tasks: every phase plays seeds of its own there")

@@ -335,7 +335,6 @@ class Run:
             prompt_style=arguments.prompt_style,
             history=arguments.history,
             timeout=arguments.env_timeout or None,
-            isolate=arguments.isolate,
             hosts=arguments.hosts,
             judge=arguments.deferred_judge(),
         )

@@ -21,6 +21,7 @@ from agentrl.core.errors import ConfigError, EnvFault, SnapshotError, WorkerFaul
 from agentrl.envs.primitiveskill import starts
 from agentrl.envs.primitiveskill.backend import Result
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
+from agentrl.rollout.hosts import Host
 from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.starts import Stack
 
@@ -274,7 +275,8 @@ def test_a_simulator_that_fails_or_diverges_is_a_fault(monkeypatch: pytest.Monke
 
 
 def test_a_killed_process_costs_its_episode_and_is_replaced() -> None:
-    env = IsolatedEnv(Stack(PLACE), timeout=60.0)
+    host = Host(timeout=60.0)
+    env = IsolatedEnv(Stack(PLACE), host)
     try:
         env.reset(seed=1)
         assert env.step(env.oracle())[1] == 6.0  # type: ignore[attr-defined]
@@ -286,7 +288,7 @@ def test_a_killed_process_costs_its_episode_and_is_replaced() -> None:
         with pytest.raises(EnvFault, match="its environment is gone"):
             env.step("pick(0,0,20)")
     finally:
-        env.close()
+        host.close()
 
 
 def test_environments_run_in_processes_of_gymnasium() -> None:

@@ -93,8 +93,8 @@ def test_demonstrations_are_played_the_way_the_run_plays(nano, tmp_path, monkeyp
             super().__init__(*args, **options)
 
     monkeypatch.setattr(sft, "Collector", Noted)
-    sft.train(toys.sft(nano, tmp_path / "run", iterations=1, isolate=True, num_envs=2, env_timeout=50.0))
-    assert [(one["isolate"], one["num_envs"], one["timeout"]) for one in made] == [(True, 2, 50.0)]
+    sft.train(toys.sft(nano, tmp_path / "run", iterations=1, hosts=2, num_envs=2, env_timeout=50.0))
+    assert [(one["hosts"], one["num_envs"], one["timeout"]) for one in made] == [(2, 2, 50.0)]
 
 
 def test_pictures_of_a_file_are_read_with_it(tmp_path) -> None:

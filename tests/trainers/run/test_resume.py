@@ -184,12 +184,12 @@ def test_a_plain_wrapper_without_state_is_saved_and_resumed(undecided, tmp_path)
     assert_same_run(ppo.train(replace(part, iterations=2, resume=True)), whole, 2)
 
 
-@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("hosts", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_wrapper_that_cannot_be_saved_is_told_at_the_start_and_the_run_is_not_resumed(
-    undecided, tmp_path, isolate
+    undecided, tmp_path, hosts
 ) -> None:
     said: list[str] = []
-    args = toys.ppo(undecided, tmp_path / "run", wrap=wrapped("Counter"), iterations=1, save_every=1, isolate=isolate)
+    args = toys.ppo(undecided, tmp_path / "run", wrap=wrapped("Counter"), iterations=1, save_every=1, hosts=hosts)
     folder = ppo.train(args, said.append)
     warned = [number for number, line in enumerate(said) if "cannot be resumed" in line and "Counter" in line]
     assert len(warned) == 1 and warned[0] < next(number for number, line in enumerate(said) if "[1/1]" in line)

@@ -21,7 +21,7 @@ from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner, TrainingFault, make_learner
 from tests.trainers import toys
-from tests.trainers.runs import lines, training_state
+from tests.trainers.runs import assert_same_run, lines, training_state
 
 DEFERRED = [{"wrapper": "ReasoningReward", "judge": "rule", "deferred": True}]
 JUDGED: dict[str, Any] = {
@@ -191,6 +191,12 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
     assert toys.ppo(nano, tmp_path).deferred_judge() is None
 
 
+def test_a_run_in_hosts_is_the_same_to_the_last_bit(undecided, tmp_path) -> None:
+    options = {"iterations": 1, "save_every": 1, "save_trajectories": -1}
+    here, there = (ppo.train(toys.ppo(undecided, tmp_path / str(hosts), hosts=hosts, **options)) for hosts in (0, 2))
+    assert_same_run(here, there, 1)
+
+
 # ---------------------------------------------------------------------- trouble
 
 
@@ -198,7 +204,7 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
 @pytest.mark.parametrize("trouble", ["die", "hang"])
 def test_a_worker_that_dies_or_hangs_costs_its_own_episode_only(undecided, tmp_path, trouble) -> None:
     kwargs = {"trouble": trouble, "trouble_every": 4}
-    options = {"episodes": 5, "num_envs": 5, "isolate": True, "env_timeout": 1.5, "iterations": 1}
+    options = {"episodes": 5, "num_envs": 5, "hosts": 5, "env_timeout": 1.5, "iterations": 1}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", env_kwargs=kwargs, save_trajectories=-1, **options))
     (line,) = lines(folder, "train")
     (path,) = (folder / "trajectories").iterdir()

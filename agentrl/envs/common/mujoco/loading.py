@@ -6,7 +6,7 @@ through `load`.
 
 from __future__ import annotations
 
-import ctypes.util
+import ctypes
 import importlib
 import os
 import sys
@@ -15,7 +15,9 @@ from types import ModuleType
 
 from agentrl.core.errors import ConfigError, MissingExtra
 
-DRIVERS = {"egl": "EGL", "osmesa": "OSMesa"}  # value of MUJOCO_GL -> shared library, in order of preference
+# Value of MUJOCO_GL -> shared library, in order of preference. EGL's first device is a GPU where its driver is
+# installed; Mesa's draws by software.
+DRIVERS = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 
 
 @cache
@@ -24,9 +26,7 @@ def load() -> ModuleType:
     that `MUJOCO_GL` names is not."""
     early = "MUJOCO_GL" not in os.environ and "mujoco" in sys.modules
     if "MUJOCO_GL" not in os.environ and sys.platform.startswith("linux"):
-        os.environ["MUJOCO_GL"] = next(
-            (name for name, library in DRIVERS.items() if ctypes.util.find_library(library)), "disable"
-        )
+        os.environ["MUJOCO_GL"] = next((name for name, library in DRIVERS.items() if _draws(library)), "disable")
     try:
         import mujoco
         from mujoco import gl_context
@@ -40,3 +40,21 @@ def load() -> ModuleType:
     if early:  # somebody imported it before the driver was chosen
         importlib.reload(gl_context)
     return mujoco
+
+
+def _draws(name: str) -> bool:
+    """Is the library there, and has it a device to draw with if it is EGL's? (`find_library` knows nothing of
+    LD_LIBRARY_PATH, where containers have the driver of a GPU.)"""
+    try:
+        library = ctypes.CDLL(name)
+    except OSError:
+        return False
+    if not hasattr(library, "eglGetProcAddress"):
+        return True
+    library.eglGetProcAddress.restype = ctypes.c_void_p
+    query, count = library.eglGetProcAddress(b"eglQueryDevicesEXT"), ctypes.c_int(0)
+    if query:
+        ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(query)(
+            0, None, ctypes.byref(count)
+        )
+    return count.value > 0

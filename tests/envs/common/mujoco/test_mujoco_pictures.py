@@ -183,6 +183,16 @@ def test_other_code_may_have_imported_mujoco_before() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environ, check=True, timeout=120)
 
 
+@pytest.mark.parametrize("vendors", [None, "/nowhere"])
+def test_egl_is_chosen_where_it_has_a_device_and_not_otherwise(vendors: str | None) -> None:
+    code = "import os; from agentrl.envs.common.mujoco.loading import load; load(); print(os.environ['MUJOCO_GL'])"
+    environ = {name: value for name, value in os.environ.items() if name != "MUJOCO_GL"}
+    if vendors is not None:
+        environ["__EGL_VENDOR_LIBRARY_FILENAMES"] = vendors
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120)
+    assert (done.stdout.strip() == "egl") == (vendors is None), done.stderr
+
+
 @pytest.mark.parametrize("size", [0, -1, MAX_SIZE + 1])
 def test_sizes_that_cannot_be_drawn(size: int) -> None:
     with pytest.raises(ValueError, match="must be 1 to"):
