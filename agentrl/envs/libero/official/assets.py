@@ -123,7 +123,12 @@ def read_triangles(path: Path) -> np.ndarray:
 
 
 def as_msh(triangles: np.ndarray) -> bytes:
-    """Triangles in MuJoCo's binary format: four counts, corners, (no normals and texture coordinates,) faces."""
+    """Triangles in MuJoCo's binary format: four counts, corners, (no normals,) texture coordinates, faces. The texture
+    lies over the two longest sides, so that its colours are seen."""
     corners = np.ascontiguousarray(triangles.reshape(-1, 3), dtype="<f4")
+    low, extent = corners.min(axis=0), np.ptp(corners, axis=0)
+    long = np.argsort(extent)[1:]
+    texture = ((corners - low) / np.maximum(extent, 1e-9))[:, long].astype("<f4")
+    counts = np.array([len(corners), 0, len(corners), len(triangles)], dtype="<i4")
     faces = np.arange(len(corners), dtype="<i4")
-    return np.array([len(corners), 0, 0, len(triangles)], dtype="<i4").tobytes() + corners.tobytes() + faces.tobytes()
+    return b"".join(part.tobytes() for part in (counts, corners, texture, faces))
