@@ -35,6 +35,7 @@ from agentrl.envs.libero.simulation import PICTURES
 from agentrl.envs.libero.starts import Start, _yaw
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import World, suites
+from benchmarks.libero.summary import summary
 
 mujoco = load()
 STATES = 4  # settled states of a task whose goals are compared

@@ -40,7 +40,7 @@ class Lerobot:
 
     def step(self, action: Any) -> dict[str, Any]:
         """Run one action."""
-        observation, reward, terminated, truncated, info = self._env.step(np.asarray(action))
+        observation, reward, terminated, _, _ = self._env.step(np.asarray(action))
         return {**self._seen(observation), "reward": float(reward), "terminated": bool(terminated)}
 
     def facts(self) -> dict[str, Any]:

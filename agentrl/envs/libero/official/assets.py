@@ -7,6 +7,7 @@ each of them. Nothing but pictures differs then.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -118,7 +119,7 @@ def read_triangles(path: Path) -> np.ndarray:
                 corners.append([float(number) for number in numbers[:3]])
             case ["f", *names]:
                 face = [int(name.partition("/")[0]) - 1 for name in names]
-                triangles += [(face[0], *pair) for pair in zip(face[1:], face[2:], strict=False)]
+                triangles += [(face[0], *pair) for pair in itertools.pairwise(face[1:])]
     return np.array(corners, dtype=np.float32)[np.array(triangles)]
 
 

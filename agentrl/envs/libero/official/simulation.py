@@ -17,9 +17,9 @@ from agentrl.envs.libero.world import suites
 BEGIN = 300.0  # seconds that setting a task up may take
 SPLITS = ("train", "dev", "test")
 NO_ASSETS = (
-    "LIBERO's assets are not here: run agentrl setup libero-official where the Hugging Face hub can be reached, or with "
-    "--from CHECKOUT of its repository, or name a folder with the files of lerobot/libero-assets by assets_folder=..., "
-    "or use assets='procedural'"
+    "LIBERO's assets are not here: run agentrl setup libero-official where the Hugging Face hub can be reached, or "
+    "give it a checkout of LIBERO's repository by --from, or name a folder with the files of lerobot/libero-assets by "
+    "assets_folder=..., or use assets='procedural'"
 )
 
 
