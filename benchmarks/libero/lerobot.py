@@ -79,9 +79,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     arguments = str(cache_dir() / "libero" / "config-lerobot"), str(default_assets())
-    inside, seconds = Path(__file__).parent / "inside", {"deadline": 600.0, "start_deadline": 600.0}
+    how: dict[str, Any] = {"path": [Path(__file__).parent / "inside"], "deadline": 600.0, "start_deadline": 600.0}
     rows = []
-    with Worker("lerobot_side:Lerobot", arguments, python=given.python, path=[inside], **seconds) as worker:
+    with Worker("lerobot_side:Lerobot", arguments, python=given.python, **how) as worker:
         for suite in SUITES:
             rows.append(play(worker, suite, 0))
             print(json.dumps(rows[-1]), flush=True)

@@ -38,6 +38,7 @@ from agentrl.envs.libero.world import World, suites
 from benchmarks.libero.summary import summary
 
 mujoco = load()
+PROBE = "agentrl_libero_probe:Probe"
 STATES = 4  # settled states of a task whose goals are compared
 PROGRAMS = {
     "x": [1, 0, 0, 0, 0, 0, -1], "y": [0, 1, 0, 0, 0, 0, -1], "z": [0, 0, 1, 0, 0, 0, -1],
@@ -60,8 +61,9 @@ class Pair:
         simulation: Any = self.theirs._simulation
         simulation._worker.close()
         folders = (str(cache_dir() / "libero" / "config"), str(default_assets()))
-        path, seconds = [INSIDE, Path(__file__).parent / "inside"], {"deadline": 300.0, "start_deadline": 300.0}
-        self.probe = Worker("agentrl_libero_probe:Probe", folders, python=find_libero().python, path=path, **seconds)
+        path, wait = [INSIDE, Path(__file__).parent / "inside"], 300.0
+        python = find_libero().python
+        self.probe = Worker(PROBE, folders, python=python, path=path, deadline=wait, start_deadline=wait)
         simulation._worker = self.probe
 
     def reset(self, task: int, start: int = 0, state: bool = False) -> list[dict[str, Any]]:
@@ -90,7 +92,7 @@ def measure(pair: Pair, task: int, folder: Path, deep: bool, replay: bool) -> Re
     stepped = pair.theirs.step(np.array(PROGRAMS["x"], dtype=np.float32))[0]
     record["stepped_mm"] = round(1000 * float(np.linalg.norm(stepped["proprio"][:3] - theirs["proprio"][:3])), 2)
     if deep:
-        record["goals"] = [compare_goals(pair, task, number) for number in range(STATES)]
+        record["goals"] = compare_goals(pair, task)
         programs = [] if task else list(PROGRAMS) if pair.suite == SUITES[0] else ["x"]
         record["programs"] = {name: compare_program(pair, task, name) for name in programs}
     if replay:
@@ -184,25 +186,25 @@ def compare_replay(pair: Pair, task: int) -> Record:
 # ---------------------------------------------------------------------- goals of settled states
 
 
-def compare_goals(pair: Pair, task: int, number: int) -> Record:
+def compare_goals(pair: Pair, task: int) -> list[Record]:
     """Move what the goal is about to where it may just hold, in our world; put all in the same places in theirs."""
-    pair.reset(task, number, state=True)
+    pair.reset(task, state=True)
     world: World = pair.ours._simulation.world  # pyright: ignore[reportAttributeAccessIssue]
-    theirs = pair.theirs.state().objects
-    start = world.start(f"test/{number}")
-    world.reset(start)
-    before = {name: (*world.pose(name), world.lowest(name)) for name in world.objects}
-    random = np.random.default_rng([SUITES.index(pair.suite), task, number])
-    moved, joints = put_near_goal(world, start, random)
-    things = {name: _carried(world, name, before[name], np.array(theirs[name])) for name in moved}
-    fixtures = {name: world.data.body(name).xpos[:2].tolist() for name in world.fixtures}
-    seen = pair.probe.call("place", fixtures, things, joints)
-    shift = [1000 * float(np.linalg.norm(seen["poses"][name][:3] - things[name][:3])) for name in moved]
-    return {
-        "ours": world.conditions(),
-        "theirs": seen["conditions"],
-        "shift_mm": round(max(shift, default=0.0), 1),
-    }
+    theirs = {name: np.array(pose) for name, pose in pair.theirs.state().objects.items() if name in world.objects}
+    start = world.start("test/0")
+    random = np.random.default_rng([SUITES.index(pair.suite), task])
+    found = []
+    for _ in range(STATES):
+        world.reset(start)
+        before = {name: (world.pose(name), world.lowest(name)) for name in world.objects}
+        moved, joints = put_near_goal(world, start, random)
+        things = theirs | {name: _carried(world, name, *before[name], theirs[name]) for name in moved}
+        fixtures = {name: world.data.body(name).xpos[:2].tolist() for name in world.fixtures}
+        seen = pair.probe.call("place", fixtures, things, {**start.joints, **joints})
+        shift = [1000 * float(np.linalg.norm(seen["poses"][name][:3] - things[name][:3])) for name in moved]
+        row = {"ours": world.conditions(), "theirs": seen["conditions"], "shift_mm": round(max(shift, default=0.0), 1)}
+        found.append(row)
+    return found
 
 
 def put_near_goal(world: World, start: Start, random: np.random.Generator) -> tuple[list[str], dict[str, float]]:
@@ -248,12 +250,14 @@ def put_near_goal(world: World, start: Start, random: np.random.Generator) -> tu
     return [fact.arguments[0] for fact in moved], joints
 
 
-def _carried(world: World, name: str, before: tuple[np.ndarray, np.ndarray, float], theirs: np.ndarray) -> np.ndarray:
+def _carried(
+    world: World, name: str, before: tuple[np.ndarray, np.ndarray], lowest: float, theirs: np.ndarray
+) -> np.ndarray:
     """Their pose of a thing after the motion that ours has made since `before`; their origins and axes are others."""
     middle, rotation = world.pose(name)
     turn = rotation @ before[1].T
     upright = turn[2, 2] > 0.97
-    rise = world.lowest(name) - before[2] if upright else middle[2] - before[0][2]
+    rise = world.lowest(name) - lowest if upright else middle[2] - before[0][2]
     quaternion, result = np.empty(4), np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(turn).ravel())
     mujoco.mju_mulQuat(result, quaternion, theirs[3:])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 from PIL import Image
 
 from agentrl.cli.main import main
 from agentrl.core.errors import ConfigError
+from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.objects import MODELS
 from agentrl.envs.libero.official.assets import INSIDE_CHECKOUT, LISTED, build_assets, default_assets, read_triangles
 
 pytestmark = pytest.mark.extra_robots
+mujoco = load()
 TWO_BOXES = """o first
 v 0 0 0
 v 1 0 0
@@ -47,7 +48,7 @@ def checkout(tmp_path: Path) -> Path:
     write(plate / "plate.png", "there")
     write(plate / "visual" / "plate_vis.msh", "there")
     write(assets / "scenes" / "libero_room_base_style.xml", ROOM)
-    corners = [0.0, 0.0, 1.0] + [0.0, 0.0, 0.0] + [4.0, 0.0, 0.0] + [0.0, 5.0, 0.0]
+    corners = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 5.0, 0.0]
     (assets / "scenes" / "lamp" / "collision").mkdir(parents=True)
     stl = bytes(80) + struct.pack("<I12fH", 1, *corners, 0)
     (assets / "scenes" / "lamp" / "collision" / "lamp_ch.stl").write_bytes(stl)
@@ -74,7 +75,7 @@ def test_what_is_missing_gets_a_stand_in_and_is_listed(checkout, tmp_path):
     assert [line.split(": ")[1] for line in said[1:]] == missing
     assert (target / "things/plate/plate.png").read_text() == "there"  # what is there is left alone
     with Image.open(target / "things/akita_black_bowl/texture.png") as picture:
-        assert max(picture.convert("RGB").getpixel((0, 0))) < 60  # a black bowl
+        assert np.asarray(picture).max() < 60  # a black bowl
     assert not list(tmp_path.glob("assets-*"))
 
 
@@ -89,12 +90,11 @@ def test_mesh_stand_ins_have_the_shape_that_collides(checkout, tmp_path):
         assert counts.tolist() == [3 * triangles, 0, 3 * triangles, triangles]
         corners = np.frombuffer(data, "<f4", 9 * triangles, offset=16).reshape(-1, 3)
         assert np.ptp(corners, axis=0).tolist() == list(extent)
-        spec = mujoco.MjSpec()
-        loaded = spec.add_mesh(name="m", file=str(tmp_path / "built" / mesh))
-        loaded.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
-        spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="m", contype=0, conaffinity=0)
-        if triangles > 1:  # MuJoCo takes no mesh of fewer than four corners
-            assert spec.compile().nmeshface == triangles
+    spec = mujoco.MjSpec()
+    bowl = tmp_path / "built/things/akita_black_bowl/visual/akita_black_bowl_vis.msh"
+    spec.add_mesh(name="bowl", file=str(bowl)).inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="bowl", contype=0, conaffinity=0)
+    assert spec.compile().nmeshface == 3
 
 
 def test_all_objects_of_an_obj_file_are_read_and_its_squares_split(checkout):

@@ -35,6 +35,7 @@ class Server:
         self._assets = assets
         self._env: Any = None
         self._bddl = ""
+        self._moment: dict[str, Any] = {}  # where everything was when robosuite observed last
         # LIBERO asks questions on the terminal when it is imported without this file.
         os.makedirs(folder, exist_ok=True)
         paths = {"benchmark_root": self._package, "datasets": os.path.join(folder, "datasets")}
