@@ -5,7 +5,8 @@
     python -m benchmarks.libero.official --folder runs/libero-official --summary benchmarks/results/libero_official.json
 
 The first command of Python measures (a task at a time, those that are in the folder already are left out) and keeps a
-line of JSON and a picture for each; nothing of LIBERO's is to be committed but the figures of the second.
+line of JSON and a picture for each; nothing of LIBERO's is to be committed but the figures of the second, which also
+prints the tables of `docs/results/libero.md`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from agentrl.core.worker import Worker
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.env import LiberoEnv
 from agentrl.envs.libero.objects import model_of
-from agentrl.envs.libero.objects.sculptor import LIFT, turned_about_z
+from agentrl.envs.libero.objects.sculptor import turned_about_z
 from agentrl.envs.libero.official.assets import default_assets
 from agentrl.envs.libero.official.interpreter import INSIDE, find_libero
 from agentrl.envs.libero.package import SUITES
@@ -35,7 +36,7 @@ from agentrl.envs.libero.simulation import PICTURES
 from agentrl.envs.libero.starts import Start, _yaw
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import World, suites
-from benchmarks.libero.summary import summary
+from benchmarks.libero.summary import summary, tables
 
 mujoco = load()
 PROBE = "agentrl_libero_probe:Probe"
@@ -46,6 +47,7 @@ PROGRAMS = {
 }  # fmt: skip
 MOVES, RESTS = 20, 40  # steps of a program, and of rest behind it
 STEPS, SLOW = 600, 0.02  # of coming to rest, as in the probe
+CLEAR = 0.01  # metres from which things fall
 Record = dict[str, Any]
 
 
@@ -196,19 +198,28 @@ def compare_goals(pair: Pair, task: int) -> list[Record]:
     found = []
     for _ in range(STATES):
         world.reset(start)
-        before = {name: (world.pose(name), world.lowest(name)) for name in world.objects}
-        moved, joints = put_near_goal(world, start, random)
-        things = theirs | {name: _carried(world, name, *before[name], theirs[name]) for name in moved}
+        before = {name: (world.position(name), world.lowest(name)) for name in world.objects}
+        dropped, joints = drop_near_goal(world, start, random)
+        things = dict(theirs)
+        for name, (x, y, bottom) in dropped.items():  # their origins and axes are others, but a motion is the same
+            moved = np.array([x, y, bottom]) - [*before[name][0][:2], before[name][1]]
+            things[name] = np.concatenate([theirs[name][:3] + moved, theirs[name][3:]])
         fixtures = {name: world.data.body(name).xpos[:2].tolist() for name in world.fixtures}
         seen = pair.probe.call("place", fixtures, things, {**start.joints, **joints})
-        shift = [1000 * float(np.linalg.norm(seen["poses"][name][:3] - things[name][:3])) for name in moved]
-        row = {"ours": world.conditions(), "theirs": seen["conditions"], "shift_mm": round(max(shift, default=0.0), 1)}
-        found.append(row)
+        apart = [
+            (seen["poses"][name][:3] - theirs[name][:3]) - (world.position(name) - before[name][0]) for name in dropped
+        ]
+        most = max((1000 * float(np.hypot(*offset[:2])) for offset in apart), default=0.0)
+        found.append({"ours": world.conditions(), "theirs": seen["conditions"], "apart_mm": round(most, 1)})
     return found
 
 
-def put_near_goal(world: World, start: Start, random: np.random.Generator) -> tuple[list[str], dict[str, float]]:
-    """Draw places and joint values around the borders of the goal, and let all come to rest; what was moved."""
+Drops = dict[str, tuple[float, float, float]]
+
+
+def drop_near_goal(world: World, start: Start, random: np.random.Generator) -> tuple[Drops, dict[str, float]]:
+    """Draw places and joint values around the borders of the goal, drop what is to be there, and let all come to rest.
+    Returns where things were dropped (x, y, lowest point), and the joints."""
     facts = list(world.problem.goal.facts())
     joints: dict[str, float] = {}
     for fact in facts:
@@ -229,6 +240,7 @@ def put_near_goal(world: World, start: Start, random: np.random.Generator) -> tu
                 joints[f"{region.target}_{part}"] = model.joints[part].opened
     for name, value in joints.items():
         world.data.joint(name).qpos[0] = value
+    drops: Drops = {}
     for fact in moved:
         thing, where = fact.arguments
         mujoco.mj_kinematics(world.model, world.data)
@@ -237,8 +249,9 @@ def put_near_goal(world: World, start: Start, random: np.random.Generator) -> tu
         offset = rotation @ np.array([*(random.uniform(-1.2, 1.2, size=2) * reach), 0.0])
         bottom = middle[2] + (size[2] if not inside else -size[2] if fact.predicate == "in" else 0.0)
         half = model_of(world.kinds[thing]).half[2]
-        place = [*(middle + offset)[:2], bottom + half + LIFT, *turned_about_z(start.places[thing][2])]
-        world.data.joint(thing).qpos[:] = place
+        x, y, low = *(middle + offset)[:2].tolist(), float(bottom) + CLEAR
+        drops[thing] = x, y, low
+        world.data.joint(thing).qpos[:] = [x, y, low + half, *turned_about_z(start.places[thing][2])]
     free = np.concatenate([np.arange(at, at + 7) for at in world.addresses.values()])
     kept = np.setdiff1d(np.arange(world.model.nq), free)
     held = world.data.qpos[kept].copy()
@@ -247,22 +260,7 @@ def put_near_goal(world: World, start: Start, random: np.random.Generator) -> tu
         world.data.qpos[kept] = held
         world.data.qvel *= 1 - SLOW
     mujoco.mj_forward(world.model, world.data)
-    return [fact.arguments[0] for fact in moved], joints
-
-
-def _carried(
-    world: World, name: str, before: tuple[np.ndarray, np.ndarray], lowest: float, theirs: np.ndarray
-) -> np.ndarray:
-    """Their pose of a thing after the motion that ours has made since `before`; their origins and axes are others."""
-    middle, rotation = world.pose(name)
-    turn = rotation @ before[1].T
-    upright = turn[2, 2] > 0.97
-    rise = world.lowest(name) - lowest if upright else middle[2] - before[0][2]
-    quaternion, result = np.empty(4), np.empty(4)
-    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(turn).ravel())
-    mujoco.mju_mulQuat(result, quaternion, theirs[3:])
-    clear = 0.005  # metres: it falls onto what is higher or lower there
-    return np.array([*(theirs[:2] + (middle - before[0])[:2]), theirs[2] + rise + clear, *result])
+    return drops, joints
 
 
 # ---------------------------------------------------------------------- all tasks
@@ -280,7 +278,9 @@ def main() -> None:
     kept = given.folder / "records.jsonl"
     if given.summary:
         records = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-        given.summary.write_text(json.dumps(summary(records), indent=1) + "\n", encoding="utf-8")
+        found = summary(records)
+        given.summary.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        print(tables(found))
         return
     given.folder.mkdir(parents=True, exist_ok=True)
     done = {(r["suite"], r["task"]) for r in map(json.loads, kept.open(encoding="utf-8"))} if kept.exists() else set()

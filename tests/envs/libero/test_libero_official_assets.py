@@ -29,7 +29,8 @@ v 1 0 3
 v 1 2 3
 f 5 6 7
 """
-THING = """<mujoco><asset><texture file="{texture}" name="t"/><mesh file="visual/{name}_vis.msh" name="m"/></asset></mujoco>"""
+THING = """<mujoco><asset><texture file="{texture}" name="t"/>
+<mesh file="visual/{name}_vis.msh" name="m"/></asset></mujoco>"""
 ROOM = """<mujoco><asset><texture file="../textures/wall.png" name="w"/>
 <mesh file="lamp/visual/lamp_vis.msh" name="v"/><mesh file="lamp/collision/lamp_ch.stl" name="c"/></asset></mujoco>"""
 
