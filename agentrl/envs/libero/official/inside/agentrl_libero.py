@@ -21,10 +21,9 @@ REST = np.array([0, 0, 0, 0, 0, 0, -1.0])
 class Server:
     """Tasks of LIBERO, one at a time. Files that it writes go into `folder`.
 
-    robosuite observes 20 times a second by a clock of its own, some steps of the simulator (2 ms) before an action
-    ends; how many depends on how often its environment was reset. Policies have seen such observations, so they are
-    what is returned here, at the clock of a first episode of lerobot's environment whatever was played before. Pictures
-    are drawn when asked for, of the same moment.
+    robosuite observes 20 times a second by a clock of its own, one step of the simulator (2 ms) before an action ends.
+    Policies have seen such observations, so they are what is returned here. Pictures are drawn when asked for, of the
+    same moment.
     """
 
     def __init__(self, folder: str, assets: str = "") -> None:
@@ -75,10 +74,6 @@ class Server:
             )
             self._bddl = bddl
             self._keep_moments()
-        for observable in self._env.env._observables.values():
-            observable.reset()
-            observable._sampled = False
-        self._env.env._update_observables(force=True)  # lerobot resets its environment once more than is needed
         self._env.seed(seed)
         self._env.reset()
         if start is not None:
