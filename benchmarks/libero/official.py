@@ -40,7 +40,7 @@ from benchmarks.libero.summary import summary, tables
 
 mujoco = load()
 PROBE = "agentrl_libero_probe:Probe"
-STATES = 4  # settled states of a task whose goals are compared
+STATES = 14  # settled states of a task whose goals are compared
 PROGRAMS = {
     "x": [1, 0, 0, 0, 0, 0, -1], "y": [0, 1, 0, 0, 0, 0, -1], "z": [0, 0, 1, 0, 0, 0, -1],
     "turn": [0, 0, 0, 0, 0, 0.5, -1], "rest": [0, 0, 0, 0, 0, 0, -1],
@@ -48,6 +48,7 @@ PROGRAMS = {
 MOVES, RESTS = 20, 40  # steps of a program, and of rest behind it
 STEPS, SLOW = 600, 0.02  # of coming to rest, as in the probe
 CLEAR = 0.01  # metres from which things fall
+STAYS = 0.3  # share of the states in which a thing that should be in something is left where it is
 Record = dict[str, Any]
 
 
@@ -245,13 +246,21 @@ def drop_near_goal(world: World, start: Start, random: np.random.Generator) -> t
         thing, where = fact.arguments
         mujoco.mj_kinematics(world.model, world.data)
         (middle, rotation), size, inside = world.pose(where), world.size(where), where in world.problem.regions
-        reach = np.minimum(size[:2], 0.15) if inside else np.full(2, 0.04)
-        offset = rotation @ np.array([*(random.uniform(-1.2, 1.2, size=2) * reach), 0.0])
-        bottom = middle[2] + (size[2] if not inside else -size[2] if fact.predicate == "in" else 0.0)
-        half = model_of(world.kinds[thing]).half[2]
-        x, y, low = *(middle + offset)[:2].tolist(), float(bottom) + CLEAR
+        half = np.array(model_of(world.kinds[thing]).half)
+        if fact.predicate == "in":
+            if random.random() < STAYS:
+                continue
+            reach, bottom = np.maximum(size[:2] - half[:2].max(), 0.0), middle[2] - size[2]
+        else:
+            reach = 1.2 * np.minimum(size[:2], 0.12) if inside else np.full(2, 0.05)
+            bottom = middle[2] + (0.0 if inside else size[2])
+        x, y = (middle + rotation @ np.array([*(random.uniform(-1.0, 1.0, size=2) * reach), 0.0]))[:2].tolist()
+        low = float(bottom) + CLEAR
+        for other, (there_x, there_y, lowest) in drops.items():  # above what is there already
+            if np.hypot(there_x - x, there_y - y) < 0.1:
+                low = max(low, lowest + 2 * model_of(world.kinds[other]).half[2] + CLEAR)
         drops[thing] = x, y, low
-        world.data.joint(thing).qpos[:] = [x, y, low + half, *turned_about_z(start.places[thing][2])]
+        world.data.joint(thing).qpos[:] = [x, y, low + half[2], *turned_about_z(start.places[thing][2])]
     free = np.concatenate([np.arange(at, at + 7) for at in world.addresses.values()])
     kept = np.setdiff1d(np.arange(world.model.nq), free)
     held = world.data.qpos[kept].copy()

@@ -35,6 +35,9 @@ class Lerobot:
 
         self.close()
         self._env = LiberoEnv(_get_suite(suite), task, suite, obs_type="pixels_agent_pos", episode_index=start)
+        # LIBERO adds to this list whenever it loads a scene and never clears it, so that with every reset the same seed
+        # draws other places of fixtures in tasks that begin with an open drawer or a knob turned on.
+        self._env._env.env.object_property_initializers.clear()
         observation, _ = self._env.reset(seed=seed)
         return self._seen(observation)
 
