@@ -48,8 +48,8 @@ def build_assets(say: Callable[[str], None], checkout: str | Path, target: Path)
     if target.exists():
         raise ConfigError(f"the folder of the assets must be new; got {target}, which exists: remove it to build it")
     missing = [path for path in needed_files(source) if not path.is_file()]
-    makers = {path: _maker(path) for path in missing}
-    if lost := [str(path.relative_to(source)) for path, make in makers.items() if make is None]:
+    makers = {path: make for path in missing if (make := _maker(path)) is not None}
+    if lost := [str(path.relative_to(source)) for path in missing if path not in makers]:
         raise ConfigError(f"nothing can stand in for {', '.join(lost)}: it must be in {source}")
     say(f"copying {source}")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,6 @@ def build_assets(say: Callable[[str], None], checkout: str | Path, target: Path)
         for path, make in makers.items():
             made = part / path.relative_to(source)
             made.parent.mkdir(parents=True, exist_ok=True)
-            assert make is not None
             make(made)
         (part / LISTED).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
         os.rename(part, target)
