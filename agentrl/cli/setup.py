@@ -25,6 +25,8 @@ class Arguments(Common):
     """What to set up."""
     output: str = ""
     """Where to put it, for what is not a file of the cache."""
+    source: Annotated[str, tyro.conf.arg(name="from")] = ""
+    """A folder to build it from, for what need not be fetched."""
 
 
 def run(arguments: Arguments) -> int:
@@ -36,7 +38,7 @@ def run(arguments: Arguments) -> int:
         else:
             print_table(("name", "summary"), [(part["name"], part["summary"]) for part in known])
         return 0
-    facts = _set_up(arguments.name, arguments.output)
+    facts = _set_up(arguments.name, {"folder": arguments.output, "source": arguments.source})
     if arguments.json:
         print_json({"schema": 1, "name": arguments.name, **facts})
     else:
@@ -44,18 +46,21 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
-def _set_up(name: str, folder: str) -> dict[str, Any]:
+FLAGS = {"folder": "--output", "source": "--from"}
+
+
+def _set_up(name: str, options: dict[str, str]) -> dict[str, Any]:
     function = find_setup(name).load()
-    if not folder:
-        return function(log)
-    if "folder" not in inspect.signature(function).parameters:
-        raise ConfigError(f"{name} is set up in the cache and takes no --output")
-    return function(log, folder=folder)
+    given = {option: value for option, value in options.items() if value}
+    for option in given:
+        if option not in inspect.signature(function).parameters:
+            raise ConfigError(f"{name} is set up in the cache and takes no {FLAGS[option]}")
+    return function(log, **given)
 
 
 def find_setup(name: str) -> Part:
     """The function of this name: it takes a function that prints a line, and returns facts (JSON types). Where it
-    takes a `folder` as well, `--output` gives it."""
+    takes a `folder` or a `source` as well, `--output` and `--from` give them."""
     setups = parts("setups")
     if name not in setups:
         known = f"There are: {', '.join(setups)}." if setups else "No environment needs any."

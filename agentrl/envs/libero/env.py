@@ -129,7 +129,11 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     - `assets="procedural"`: agentrl's own models. `"official"`: LIBERO's own package and assets, which run in a virtual
       environment of their own (`agentrl setup libero-official`), in a supervised process; `python=None` names
       its interpreter, `assets_folder=None` the folder of the assets, where they are not at their usual places. A
-      snapshot is the list of actions there, and loading it repeats them.
+      snapshot is the list of actions there, and loading it repeats them. The set-up fetches the assets; where the model
+      hub cannot be reached, `--from CHECKOUT` builds their folder from a checkout of
+      `Lifelong-Robot-Learning/LIBERO`, with plain stand-ins for textures and visual meshes that it lacks, and lists
+      them. What is seen is what robosuite observes, 2 ms before an action ends, as in lerobot's own environment.
+      [A page](../../results/libero.md) compares both sources, and this one with lerobot.
     - `invalid_penalty=0.0`, `whole_turn_penalty=False`; `max_actions_per_turn=1` is all there is (`ActionChunks` runs
       several). `full_info=True`, False: only `success`, `valid` and `effective`.
 

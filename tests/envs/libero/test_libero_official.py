@@ -66,10 +66,17 @@ def test_a_missing_package_or_interpreter_is_one_sentence(tmp_path, monkeypatch)
         find_libero(str(tmp_path / "nowhere"))
 
 
-def test_missing_assets_are_one_sentence(stand_in):
+def test_missing_assets_are_one_sentence(stand_in, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ConfigError, match="assets are not here") as caught:
         OfficialSimulation()
     assert "\n" not in str(caught.value)
+
+
+def test_assets_that_were_built_are_found(stand_in, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "libero" / "assets").mkdir(parents=True)
+    OfficialSimulation().close()
 
 
 def test_a_saved_task_repeats_its_actions(stand_in):

@@ -12,6 +12,7 @@ from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError, WorkerFault
 from agentrl.core.interpreter import Interpreter, InterpreterSpec, find_interpreter
 from agentrl.core.worker import Worker
+from agentrl.envs.libero.official.assets import build_assets, default_assets
 
 PACKAGE = InterpreterSpec(
     package="libero",
@@ -49,8 +50,12 @@ def find_libero(python: str | None = None) -> Interpreter:
         raise
 
 
-def setup(say: Callable[[str], None], folder: str | Path | None = None) -> dict[str, Any]:
-    """What `agentrl setup libero-official` does: make the virtual environment, unless it is there."""
+def setup(
+    say: Callable[[str], None], folder: str | Path | None = None, source: str | Path | None = None
+) -> dict[str, Any]:
+    """What `agentrl setup libero-official` does: make the virtual environment, unless it is there, and fetch the
+    assets, or build them from `source`, a checkout of LIBERO's repository."""
+    built = build_assets(say, source, default_assets()) if source else {}
     place = Path(folder).expanduser().absolute() if folder else default_folder()
     python = place / "bin" / "python"
     try:
@@ -65,12 +70,14 @@ def setup(say: Callable[[str], None], folder: str | Path | None = None) -> dict[
         _run([str(python), "-m", "pip", "install", *BESIDE])
     found = find_interpreter(PACKAGE, python)
     facts = {"python": found.python, "package": f"{found.distribution} {found.version}", "use": usage(place)}
-    return {**facts, "assets": _fetch_assets(say, found.python)}
+    return {**facts, **(built or {"assets": _fetch_assets(say, found.python)})}
 
 
 def make_worker(python: str, assets_folder: str | None = None) -> Worker:
     """A supervised process of that interpreter around `inside/agentrl_libero.py`."""
-    arguments = (str(cache_dir() / "libero" / "config"), assets_folder or "")
+    built = default_assets()
+    assets = assets_folder or (str(built) if built.is_dir() else "")
+    arguments = (str(cache_dir() / "libero" / "config"), assets)
     return Worker(TARGET, arguments, python=python, path=[INSIDE], deadline=STEP, start_deadline=START)
 
 

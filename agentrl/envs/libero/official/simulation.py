@@ -18,7 +18,8 @@ BEGIN = 300.0  # seconds that setting a task up may take
 SPLITS = ("train", "dev", "test")
 NO_ASSETS = (
     "LIBERO's assets are not here: run agentrl setup libero-official where the Hugging Face hub can be reached, or "
-    "name a folder with the files of lerobot/libero-assets by assets_folder=..., or use assets='procedural'"
+    "give it a checkout of LIBERO's repository by --from, or name a folder with the files of lerobot/libero-assets by "
+    "assets_folder=..., or use assets='procedural'"
 )
 
 

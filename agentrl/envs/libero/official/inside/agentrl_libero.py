@@ -12,12 +12,19 @@ from agentrl_libero_frames import FrameGuard, check_renderer
 
 CAMERAS = {"agentview": "agentview", "eye_in_hand": "robot0_eye_in_hand"}
 HUB, DOWNLOADED = "lerobot/libero-assets", "~/.cache/libero/assets"  # the package's own choice
-ROBOT = ("eef_pos", "eef_quat", "gripper_qpos", "gripper_qvel")  # robosuite's names
+ROBOT = ("eef_pos", "eef_quat", "gripper_qpos", "gripper_qvel", "joint_pos", "joint_vel")  # robosuite's names
+DRAWN = tuple(f"{kind}_{what}" for kind in ("geom", "site", "cam") for what in ("xpos", "xmat"))
+DRAWN += ("light_xpos", "light_xdir")  # what a picture shows of the simulator's data
 REST = np.array([0, 0, 0, 0, 0, 0, -1.0])
 
 
 class Server:
-    """Tasks of LIBERO, one at a time. Files that it writes go into `folder`."""
+    """Tasks of LIBERO, one at a time. Files that it writes go into `folder`.
+
+    robosuite observes 20 times a second by a clock of its own, one step of the simulator (2 ms) before an action ends.
+    Policies have seen such observations, so they are what is returned here. Pictures are drawn when asked for, of the
+    same moment.
+    """
 
     def __init__(self, folder: str, assets: str = "") -> None:
         found = importlib.util.find_spec("libero")
@@ -27,6 +34,7 @@ class Server:
         self._assets = assets
         self._env: Any = None
         self._bddl = ""
+        self._moment: dict[str, Any] = {}  # where everything was when robosuite observed last
         # LIBERO asks questions on the terminal when it is imported without this file.
         os.makedirs(folder, exist_ok=True)
         paths = {"benchmark_root": self._package, "datasets": os.path.join(folder, "datasets")}
@@ -65,6 +73,7 @@ class Server:
                 bddl_file_name=bddl, use_camera_obs=False, hard_reset=False, ignore_done=True
             )
             self._bddl = bddl
+            self._keep_moments()
         self._env.seed(seed)
         self._env.reset()
         if start is not None:
@@ -77,19 +86,32 @@ class Server:
         self._check_pictures(size)
         return self.look()
 
+    def _keep_moments(self) -> None:
+        """Note where everything is whenever robosuite observes."""
+        from robosuite.utils.observables import Observable, sensor  # pyright: ignore[reportMissingImports]
+
+        @sensor(modality="agentrl")
+        def moment(_: Any) -> float:
+            self._moment = self._poses()
+            return 0.0
+
+        observable = Observable("agentrl_moment", moment, sampling_rate=self._env.env.control_freq)
+        observable.set_active(False)  # it is no part of what is seen
+        self._env.env.add_observable(observable)
+
+    def _poses(self) -> dict[str, Any]:
+        return {name: getattr(self._env.sim.data, name).copy() for name in DRAWN}
+
+    def _set_poses(self, poses: dict[str, Any]) -> None:
+        for name, values in poses.items():
+            getattr(self._env.sim.data, name)[:] = values
+
     def _check_pictures(self, size: int) -> None:
-        sim = self._env.sim
-        before = sim.get_state()
-
-        def move() -> None:
-            sim.data.qpos[:7] += 0.3
-            sim.forward()
-
-        def put_back() -> None:
-            sim.set_state(before)
-            sim.forward()
-
-        check_renderer(lambda: self._draw("agentview", size), move, put_back)
+        now = self._poses()
+        moved = {**now, "geom_xpos": now["geom_xpos"] + 0.1}
+        check_renderer(
+            lambda: self._draw("agentview", size), lambda: self._set_poses(moved), lambda: self._set_poses(now)
+        )
 
     def step(self, action: Any) -> dict[str, Any]:
         """Run one action."""
@@ -97,19 +119,15 @@ class Server:
         return self.look()
 
     def look(self) -> dict[str, Any]:
-        """All that can be measured now."""
+        """What robosuite has observed of the robot, and all else as it is now."""
         inner = self._env.env
-        seen = inner._get_observations(force_update=True)
+        seen = inner._get_observations()
         data, robot, things = inner.sim.data, inner.robots[0], inner.objects_dict.items()
         joints = [joint for fixture in inner.fixtures_dict.values() for joint in fixture.joints]
         held = (name for name, thing in things if inner._check_grasp(gripper=robot.gripper, object_geoms=thing))
         goal = [(" ".join([fact[0].capitalize(), *fact[1:]]), fact) for fact in inner.parsed_problem["goal_state"]]
         return {
-            "robot": {
-                **{name: np.asarray(seen[f"robot0_{name}"], dtype=float) for name in ROBOT},
-                "joint_pos": np.array(robot._joint_positions, dtype=float),  # robosuite leaves it out of observations
-                "joint_vel": np.array(robot._joint_velocities, dtype=float),
-            },
+            "robot": {name: np.asarray(seen[f"robot0_{name}"], dtype=float) for name in ROBOT},
             "interest": [str(name) for name in inner.obj_of_interest],
             "poses": {
                 name: np.concatenate([data.body_xpos[body], data.body_xquat[body]])
@@ -121,8 +139,13 @@ class Server:
         }
 
     def frame(self, camera: str, size: int) -> Any:
-        """A picture of this moment, the right way up."""
-        picture = self._draw(camera, size)
+        """A picture of the observed moment, the right way up."""
+        now = self._poses()
+        self._set_poses(self._moment)
+        try:
+            picture = self._draw(camera, size)
+        finally:
+            self._set_poses(now)
         self._guard.check(camera, self._env.sim.data.qpos.copy(), picture)
         return picture
 
