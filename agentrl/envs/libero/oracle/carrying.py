@@ -10,6 +10,7 @@ import numpy as np
 
 from agentrl.envs.common.gripper import OPENING, TIP, pointing_down
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.libero.arm import READY
 from agentrl.envs.libero.controller import METRES, RADIANS, axis_angle, turn
 from agentrl.envs.libero.world import World
 
@@ -17,9 +18,14 @@ mujoco = load()
 
 OPEN, CLOSE = -1.0, 1.0
 GAIN = 2.2  # a step covers about a quarter of what it is told, and more once the hand moves
+LOWER = 0.05  # metres that the hand is told to go down at once
+UPRIGHT = 0.98  # cosine of the angle within which the hand points where it shall
+ASIDE = 0.025  # metres by which a quick way down may lead aside
 CLEAR = 0.03  # metres over everything that is passed
 DRAWER = 0.09  # metres from the middle of a drawer to its sides
 REACH = 0.13  # metres to each side that the hand takes up
+SHOULDER, WRIST, FOREARM = 0.333, 0.2035, 0.088  # metres: over the base; over the fingers and behind them
+STRETCH = 0.69  # metres between shoulder and wrist, of 0.72
 
 
 def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
@@ -34,20 +40,26 @@ def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: floa
 
 def over(world: World, place: np.ndarray, rotation: np.ndarray, grip: float, hanging: float = TIP) -> np.ndarray:
     """The action on the way to a place that leads over everything: up, across, and then down to its height."""
-    at, _ = world.arm.pose()
-    height = max(clearance(world, at, place) + hanging, place[2])
+    at, facing = world.arm.pose()
+    height = max(clearance(world, at, place, hanging), place[2])
     across = float(np.hypot(*(place - at)[:2]))
-    if at[2] < height - 0.03 and across > 0.02:
-        goal = np.array([at[0], at[1], height + 0.01])
-    elif across > 0.02:
-        goal = np.array([place[0], place[1], height])
+    low = at[2] < height - 0.03
+    tilted = float(facing[:, 2] @ rotation[:, 2]) < UPRIGHT  # on its way down it would hit what is beside
+    if tilted or across > (ASIDE if low else 0.02):
+        goal = np.array([at[0], at[1], height + 0.01]) if low else np.array([place[0], place[1], height])
     else:
-        goal = place
+        goal = _lowering(at, place)
     return towards(world, goal, rotation, grip)
 
 
-def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
-    """The height over all things that the hand passes between two places, without what it holds."""
+def _lowering(at: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """A place, or one over it: told to go further down, a limited action would hardly correct what is beside."""
+    return np.array([place[0], place[1], max(place[2], at[2] - LOWER)])
+
+
+def clearance(world: World, start: np.ndarray, end: np.ndarray, hanging: float) -> float:
+    """The height over all things that the hand passes between two places, with something that hangs below it; no
+    higher than the arm reaches with a bent elbow, since a stretched one locks."""
     held, heights = world.held(), [0.0]
     for name in (*world.objects, *world.fixtures):
         if name != held:
@@ -58,7 +70,14 @@ def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
         front = world.handle(joint).position
         if _distance(front[:2], start[:2], end[:2]) < REACH + DRAWER:
             heights.append(float(front[2]) + DRAWER / 2)
-    return max(heights) + CLEAR
+    return min(max(heights) + CLEAR + hanging, highest(world, start), highest(world, end))
+
+
+def highest(world: World, place: np.ndarray) -> float:
+    """How high the hand, pointing down, can be over a place."""
+    base = world.model.body("panda_base").pos
+    away = float(np.hypot(*(place - base)[:2])) - FOREARM
+    return float(base[2]) + SHOULDER - WRIST + float(np.sqrt(max(STRETCH**2 - away**2, 0.0)))
 
 
 def hanging_below(world: World, name: str) -> float:
@@ -87,7 +106,6 @@ BEFORE, LEANING = 0.06, 0.15  # metres from which a grasp is approached, and one
 SQUEEZE = 0.010  # metres that the fingers are told to go on closing before something is lifted
 CAREFUL = 0.35  # share of a full action, near things
 LEANS = (0.0, 0.5, -0.5)  # radians by which the hand may lean across the fingers, to pass what is beside it
-LOWER = 0.05  # metres that the hand is told to go down at once
 NARROW = 0.012  # metres beside what is grasped, for each finger, where there is no room for open ones
 
 
@@ -125,7 +143,8 @@ def pick(world: World, name: str) -> np.ndarray:
         return towards(world, hold.position, hold.rotation, CLOSE, CAREFUL)
     if turned and beside < OVER and -NEAR < back < 0.2:
         ready = abs(world.arm.opening() - hold.opening) < 0.005
-        goal = hold.position if ready or back < 0.03 else before
+        ahead = hold.position - max(back - LOWER, 0.0) * approach  # not far, so that what is beside is corrected
+        goal = ahead if ready or back < 0.03 else before
         return towards(world, goal, hold.rotation, _to_opening(world, hold.opening), CAREFUL if back < 0.05 else 1.0)
     return over(world, before, hold.rotation, _to_opening(world, hold.opening))
 
@@ -155,20 +174,25 @@ def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0, turned:
     middle = world.position(name)
     offset = at - middle  # from the object to the hand
     upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])) + (turned or 0.0))
-    rotation = upright if float(facing[2, 2]) < -0.95 else facing  # a leaning hand goes on leaning
+    leaning = turn(np.array([0.0, 0.0, turned or 0.0])) @ facing  # it goes on leaning
+    rotation = upright if float(facing[2, 2]) < -0.95 else leaning
     hanging, above = hanging_below(world, name), goal + offset + np.array([0.0, 0.0, 0.05])
     near, aligned = OVER, True
     if turned is not None:
-        above[2] = max(clearance(world, at, above) + hanging, above[2])
+        above[2] = max(clearance(world, at, above, hanging), above[2])
         if at[2] > above[2] - 0.03:
             near, aligned = NEAR, abs(turned) < ALIGNED
     if float(np.hypot(*(goal - middle)[:2])) > near or not aligned:
         return over(world, above, rotation, CLOSE, hanging)
-    if stands(world, name) or middle[2] < goal[2] - depth - 0.01:
+    if is_down(world, name, goal, depth):
         return np.array([0, 0, 0, 0, 0, 0, OPEN], dtype=float)
-    low = goal + offset - np.array([0.0, 0.0, depth + 0.02])
-    low[2] = max(low[2], at[2] - LOWER)  # further down, a limited action would hardly correct what is beside
+    low = _lowering(at, goal + offset - np.array([0.0, 0.0, depth + 0.02]))
     return towards(world, low, rotation, CLOSE, CAREFUL if middle[2] - goal[2] < 0.04 else 0.8)
+
+
+def is_down(world: World, name: str, goal: np.ndarray, depth: float = 0.0) -> bool:
+    """Is an object low enough to be let go at a place?"""
+    return stands(world, name) or bool(world.position(name)[2] < goal[2] - depth - 0.01)
 
 
 def squared(world: World, name: str, region: str) -> float | None:
@@ -209,18 +233,21 @@ def choose_hold(world: World, name: str) -> Hold:
 
 def _find_best(world: World, name: str) -> Way:
     """The first way on which the gripper, coming, open and closed, touches nothing but the object; else the first where
-    it does so once it is there; else the first of all."""
-    grasps, there = world.grasps(name), None
+    it does so once it is there; else the first of all. Of a hand and one turned by half, it is that for which the
+    arm's last joint turns less."""
+
+    def turned_last(way: Way) -> float:
+        hold = _way(world, name, way)
+        joints = world.arm.solve(hold.position, hold.rotation)
+        return np.inf if joints is None else abs(float(joints[6]) - READY[6])
+
+    grasps, there, base = world.grasps(name), None, world.model.body("panda_base").pos
+    away = [float(np.hypot(*(grasp.position - base)[:2])) for grasp in grasps]
+    quickest = sorted(range(len(grasps)), key=lambda k: (round(abs(grasps[k].yaw), 1), round(away[k], 3)))
     for lean in LEANS:
         for narrow in (False, True):
-            for number in range(len(grasps)):
-                for flipped in (False, True):  # the hand turned by half, if the arm's joints allow it only so
-                    way = Way(number, lean, narrow, flipped)
-                    hold = _way(world, name, way)
-                    if world.arm.solve(hold.position, hold.rotation) is not None:
-                        break
-                else:
-                    continue
+            for number in quickest:  # the hand turns little, and a far grasp would stretch the arm
+                way = min((Way(number, lean, narrow, flipped) for flipped in (False, True)), key=turned_last)
                 if _is_free(world, name, way):
                     if _is_free(world, name, way, back=0.1):
                         return way
