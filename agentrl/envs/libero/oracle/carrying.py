@@ -25,14 +25,21 @@ CLEAR = 0.03  # metres over everything that is passed
 DRAWER = 0.09  # metres from the middle of a drawer to its sides
 REACH = 0.13  # metres to each side that the hand takes up
 SHOULDER, WRIST, FOREARM = 0.333, 0.2035, 0.088  # metres: over the base; over the fingers and behind them
-STRETCH = 0.69  # metres between shoulder and wrist, of 0.72
+STRAIGHT, REIN = -0.9, 1.5  # radians of the elbow, straight at -0.47; shares of a full action for each before that
+SOON = 0.15  # seconds by which it brakes ahead
+STRETCH, RELAXED = 0.69, 0.66  # metres between shoulder and wrist, of 0.72
 
 
 def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
-    """The action that brings the hand nearest to a pose. `speed` is the largest share of a full action."""
+    """The action that brings the hand nearest to a pose. `speed` is the largest share of a full action. The more
+    the arm is stretched, the slower it goes outward: its elbow would bend to the wrong side, and lock."""
     at, facing = world.arm.pose()
     action = np.empty(7)
     action[:3] = _limited(GAIN * (position - at) / METRES, speed)
+    outward = _from_shoulder(world, at)
+    outward /= np.linalg.norm(outward)
+    bent = STRAIGHT - float(world.arm.joints()[3] + SOON * world.arm.speeds()[3])
+    action[:3] -= max(float(action[:3] @ outward) - max(REIN * bent, 0.0), 0.0) * outward
     action[3:6] = _limited(GAIN * axis_angle(rotation @ facing.T) / RADIANS, 0.5)
     action[6] = grip
     return action
@@ -75,9 +82,15 @@ def clearance(world: World, start: np.ndarray, end: np.ndarray, hanging: float) 
 
 def highest(world: World, place: np.ndarray) -> float:
     """How high the hand, pointing down, can be over a place."""
-    base = world.model.body("panda_base").pos
-    away = float(np.hypot(*(place - base)[:2])) - FOREARM
-    return float(base[2]) + SHOULDER - WRIST + float(np.sqrt(max(STRETCH**2 - away**2, 0.0)))
+    x, y, z = _from_shoulder(world, place)
+    return float(place[2] - z + np.sqrt(max(STRETCH**2 - np.hypot(x, y) ** 2, 0.0)))
+
+
+def _from_shoulder(world: World, place: np.ndarray) -> np.ndarray:
+    """From the shoulder to the wrist of a hand that points down at a place."""
+    way = place + np.array([0.0, 0.0, WRIST - SHOULDER]) - world.model.body("panda_base").pos
+    level = float(np.hypot(*way[:2]))
+    return way * np.array([1 - FOREARM / level, 1 - FOREARM / level, 1.0])
 
 
 def hanging_below(world: World, name: str) -> float:
@@ -143,7 +156,8 @@ def pick(world: World, name: str) -> np.ndarray:
         return towards(world, hold.position, hold.rotation, CLOSE, CAREFUL)
     if turned and beside < OVER and -NEAR < back < 0.2:
         ready = abs(world.arm.opening() - hold.opening) < 0.005
-        ahead = hold.position - max(back - LOWER, 0.0) * approach  # not far, so that what is beside is corrected
+        deeper = LOWER if beside < NEAR else 0.0  # not far, so that what is beside is corrected
+        ahead = hold.position - max(back - deeper, 0.0) * approach
         goal = ahead if ready or back < 0.03 else before
         return towards(world, goal, hold.rotation, _to_opening(world, hold.opening), CAREFUL if back < 0.05 else 1.0)
     return over(world, before, hold.rotation, _to_opening(world, hold.opening))
@@ -241,12 +255,16 @@ def _find_best(world: World, name: str) -> Way:
         joints = world.arm.solve(hold.position, hold.rotation)
         return np.inf if joints is None else abs(float(joints[6]) - READY[6])
 
-    grasps, there, base = world.grasps(name), None, world.model.body("panda_base").pos
-    away = [float(np.hypot(*(grasp.position - base)[:2])) for grasp in grasps]
-    quickest = sorted(range(len(grasps)), key=lambda k: (round(abs(grasps[k].yaw), 1), round(away[k], 3)))
+    grasps, there = world.grasps(name), None
+
+    def effort(number: int) -> tuple[float, ...]:  # arm bent, little room for fingers, little turning
+        grasp = grasps[number]
+        stretch = float(np.linalg.norm(_from_shoulder(world, grasp.position)))
+        return max(round(stretch, 2), RELAXED), round(grasp.width, 2), round(abs(grasp.yaw), 1), stretch
+
     for lean in LEANS:
         for narrow in (False, True):
-            for number in quickest:  # the hand turns little, and a far grasp would stretch the arm
+            for number in sorted(range(len(grasps)), key=effort):
                 way = min((Way(number, lean, narrow, flipped) for flipped in (False, True)), key=turned_last)
                 if _is_free(world, name, way):
                     if _is_free(world, name, way, back=0.1):
