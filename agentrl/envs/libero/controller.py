@@ -8,7 +8,7 @@ arm's inertia as the gripper feels it. Beside that, joints are drawn to the read
 
 The law is found anew every 0.01 s and in between applied to the joints' true angles and speeds in every step of the
 simulator, 0.002 s; robosuite finds it in every step. Motions of a second end within 1 mm of robosuite's, and within
-0.02 mm if it is found in every step, which takes twice as long.
+0.02 mm if it is found in every step, which takes up to twice as long.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import pytest
 from agentrl.envs.common.gripper import pointing_down
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import osc_torques
+from agentrl.envs.libero.oracle.carrying import OPEN, towards
 from agentrl.envs.libero.oracle.operating import RELAXED
 from agentrl.envs.libero.world import Grasp, World
 
@@ -145,3 +146,15 @@ def free_grasp(world: World, name: str) -> tuple[Grasp, np.ndarray]:
             if not world.arm.touched(imagined):
                 return grasp, pointing_down(grasp.yaw)
     raise AssertionError(f"{name} cannot be taken")
+
+
+@pytest.mark.parametrize(("elbow", "share"), [(-2.0, 1.0), (-1.2, 0.45), (-0.8, 0.0)])
+def test_the_more_the_arm_is_stretched_the_slower_the_oracle_goes_outward(elbow: float, share: float) -> None:
+    world = begin("libero_spatial", 0)
+    world.arm.rest([0.0, 0.6, 0.0, elbow, 0.0, 1.7, 0.8])
+    at, rotation = world.arm.pose()
+    outward = at + np.array([0.0, 0.0, 0.2035 - 0.333]) - world.model.body("panda_base").pos  # from shoulder to wrist
+    outward[0] -= 0.088
+    outward /= np.linalg.norm(outward)
+    assert towards(world, at + outward, rotation, OPEN)[:3] @ outward == pytest.approx(share, abs=0.02)
+    assert towards(world, at - outward, rotation, OPEN)[:3] @ outward == pytest.approx(-1.0, abs=0.02)

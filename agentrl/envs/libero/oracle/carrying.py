@@ -27,7 +27,7 @@ REACH = 0.13  # metres to each side that the hand takes up
 SHOULDER, WRIST, FOREARM = 0.333, 0.2035, 0.088  # metres: over the base; over the fingers and behind them
 STRAIGHT, REIN = -0.9, 1.5  # radians of the elbow, straight at -0.47; shares of a full action for each before that
 SOON = 0.15  # seconds by which it brakes ahead
-STRETCH, RELAXED = 0.69, 0.66  # metres between shoulder and wrist, of 0.72
+STRETCH, BENT = 0.69, 0.66  # metres between shoulder and wrist, of 0.72
 
 
 def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
@@ -260,7 +260,7 @@ def _find_best(world: World, name: str) -> Way:
     def effort(number: int) -> tuple[float, ...]:  # arm bent, little room for fingers, little turning
         grasp = grasps[number]
         stretch = float(np.linalg.norm(_from_shoulder(world, grasp.position)))
-        return max(round(stretch, 2), RELAXED), round(grasp.width, 2), round(abs(grasp.yaw), 1), stretch
+        return max(round(stretch, 2), BENT), round(grasp.width, 2), round(abs(grasp.yaw), 1), stretch
 
     for lean in LEANS:
         for narrow in (False, True):
