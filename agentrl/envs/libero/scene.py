@@ -15,7 +15,8 @@ import numpy as np
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import GRIPPER, HARD, add_panda
+from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, HARD, add_panda
+from agentrl.envs.libero.arm import HAND, WRIST_AT, use_torques
 from agentrl.envs.libero.bddl import Problem, read_problem
 from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.sculptor import BOX, REGION, Sculptor, add_picture, rgba, weigh
@@ -133,9 +134,7 @@ def _planks(light: str, dark: str, boards: int) -> np.ndarray:
 # ---------------------------------------------------------------------- the things in it
 
 MAX_SIZE = 1024  # pixels of a picture's side
-GRIP, GRIP_DAMPING = 20000.0, 300.0  # newtons a metre, and a metre a second
-# The hand stands where its grip site is robosuite's, 203.5 mm from the last joint; so does the camera, at 106.5 mm.
-HAND_AT, HAND_TURNED, LENS = (0.0, 0.0, 0.1001), (0.924, 0.0, 0.0, -0.383), 0.0064
+GRIP, GRIP_DAMPING = 20000.0, 155.0  # newtons a metre, and a metre a second of each finger
 TABLES = ("table", "kitchen_table", "living_room_table", "study_table", "floor")  # types of what things stand on
 
 
@@ -167,10 +166,13 @@ def compile_scene(problem: Problem) -> Any:
     # The gripper's servo presses with a force that grows with the way that is left, which is short for the thin walls
     # of bowls and mugs: a stiff one presses with all its force at once, like the real hand.
     servo = spec.actuator(GRIPPER)
-    servo.gainprm[0], servo.biasprm[1], servo.biasprm[2] = GRIP, -GRIP, -GRIP_DAMPING
-    hand = spec.body("panda_hand")
-    hand.pos, hand.quat = HAND_AT, HAND_TURNED
-    hand.add_camera(name=WRIST, pos=(0.05, 0.0, LENS), quat=(0.0, 0.7071068, 0.7071068, 0.0), fovy=WRIST_VIEW)
+    servo.gainprm[0], servo.biasprm[1], servo.biasprm[2] = GRIP, -GRIP, 0.0
+    for finger in FINGERS:
+        spec.joint(finger).damping = GRIP_DAMPING
+    use_torques(spec)
+    spec.body(HAND).add_camera(
+        name=WRIST, pos=(0.05, 0.0, WRIST_AT), quat=(0.0, 0.7071068, 0.7071068, 0.0), fovy=WRIST_VIEW
+    )
     for name, kind in (fixtures_of(problem) | problem.objects).items():
         model = model_of(kind)
         if name in problem.objects:

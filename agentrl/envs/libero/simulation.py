@@ -6,6 +6,7 @@ from collections import OrderedDict
 from importlib import import_module
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
@@ -122,6 +123,7 @@ class ProceduralSimulation:
     def begin(self, chosen: Chosen) -> None:
         """Set a task up at one of its starts, and let it settle."""
         self._set_up(chosen)
+        self.controller.begin()
         for _ in range(self._settle_steps):
             self.step(REST)
 
@@ -173,13 +175,18 @@ class ProceduralSimulation:
         return self.world.held()
 
     def save(self) -> dict[str, Any]:
-        """The state of the simulation; the controller keeps nothing else."""
-        return {"physics": self.world.save()}
+        """The state of the simulation, and the orientation that the controller keeps."""
+        return {"physics": self.world.save(), "orientation": self.controller.orientation.ravel().tolist()}
 
     def load(self, chosen: Chosen, data: dict[str, Any]) -> None:
         """Continue from `save`."""
+        saved = msgspec.convert(data, _Saved)
+        orientation = np.array(saved.orientation)
+        if orientation.shape != (9,) or not np.isfinite(orientation).all():
+            raise ValueError("the orientation that the gripper keeps must be nine finite numbers")
         self._set_up(chosen)
-        self.world.load(data["physics"])
+        self.world.load(saved.physics)
+        self.controller.orientation = orientation.reshape(3, 3)
 
     def close(self) -> None:
         """Forget all worlds."""
@@ -194,6 +201,11 @@ class ProceduralSimulation:
         self.__init__(state["settle_steps"])
         if state["chosen"] is not None:
             self.load(state["chosen"], state["saved"])
+
+
+class _Saved(msgspec.Struct):
+    physics: bytes
+    orientation: list[float]
 
 
 def settle(world: World) -> None:

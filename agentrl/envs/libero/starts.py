@@ -14,6 +14,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.libero.arm import READY
 from agentrl.envs.libero.bddl import Fact, Problem
 from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.model import Joint
@@ -28,7 +29,6 @@ mujoco = load()
 
 GIVEN = 50  # starts of each task
 MAX_SIZE = 2**63  # of the numbers that name a drawn start
-READY = (0.0, -0.161037389, 0.0, -2.44459747, 0.0, 2.2267522, pi / 4)  # joints at the start, in LIBERO
 NOISE = 0.02  # radians of spread around them
 OPENING = 0.020833  # of each finger
 _NAME = re.compile(r"(train|dev|test)/(0|[1-9][0-9]{0,18})", re.ASCII)

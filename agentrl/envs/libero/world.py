@@ -13,8 +13,8 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.mujoco import physics, pictures
-from agentrl.envs.common.mujoco.arm import Arm
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.libero.arm import TorqueArm
 from agentrl.envs.libero.bddl import Problem
 from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.model import Joint
@@ -71,7 +71,7 @@ class World:
         problem, self.model = load_scene(suite, self.task)
         self.problem: Problem = problem
         self.data: Any = mujoco.MjData(self.model)
-        self.arm = Arm(self.model, self.data)
+        self.arm = TorqueArm(self.model, self.data)
         self.height = arena_of(problem.name).height  # of what things stand on
         self.objects = tuple(problem.objects)  # what can be moved, as in the BDDL file
         self.fixtures = tuple(fixtures_of(problem))  # cabinets, stoves, ...; without the table itself
@@ -173,8 +173,9 @@ class World:
         found = []
         for grip in model_of(self.kinds[name]).grips:
             fingers = rotation @ np.array([np.cos(grip.angle), np.sin(grip.angle), 0.0])
-            # The fingers are alike: a turn by half is the same grasp. From -90 to 90 degrees.
-            yaw = (atan2(fingers[0], -fingers[1]) + pi / 2) % pi - pi / 2
+            # The fingers are alike: a turn by half is the same grasp. From -67.5 to 112.5 degrees, which the arm's last
+            # joint can turn to; the ends lie between the grasps of things that stand straight.
+            yaw = (atan2(fingers[0], -fingers[1]) + 3 * pi / 8) % pi - 3 * pi / 8
             found.append(Grasp(middle + rotation @ np.array(grip.middle), yaw, grip.width))
         return found
 

@@ -7,6 +7,9 @@ import pytest
 
 from agentrl.envs.common.gripper import pointing_down
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.libero.controller import osc_torques
+from agentrl.envs.libero.oracle.carrying import OPEN, towards
+from agentrl.envs.libero.oracle.operating import RELAXED
 from agentrl.envs.libero.world import Grasp, World
 
 mujoco = load()
@@ -20,6 +23,12 @@ def begin(suite: str, task: int, start: str = "test/1") -> World:
     return world
 
 
+def pull(world: World, position: np.ndarray, rotation: np.ndarray) -> None:
+    """Draw the gripper to a pose for 0.04 s, as the controller does."""
+    for _ in range(4):
+        world.arm.push(lambda now: osc_torques(now, position, rotation), 5)
+
+
 def go(world: World, position: np.ndarray, rotation: np.ndarray, ticks: int) -> None:
     """Move the gripper on a straight line, turning it on the way."""
     start, turned = world.arm.pose()
@@ -27,11 +36,10 @@ def go(world: World, position: np.ndarray, rotation: np.ndarray, ticks: int) -> 
     mujoco.mju_mat2Quat(first, turned.flatten())
     mujoco.mju_mat2Quat(last, rotation.flatten())
     last *= np.sign(first @ last)
-    for share in [*(np.arange(1, ticks + 1) / ticks), *[1.0] * 8]:
+    for share in [*(np.arange(1, ticks + 1) / ticks), *[1.0] * 12]:
         between = first + share * (last - first)
         mujoco.mju_quat2Mat(matrix, between / np.linalg.norm(between))
-        world.arm.steer(start + share * (position - start), matrix.reshape(3, 3))
-        world.arm.advance()
+        pull(world, start + share * (position - start), matrix.reshape(3, 3))
     mujoco.mj_forward(world.model, world.data)
 
 
@@ -40,11 +48,12 @@ def close(world: World, position: np.ndarray, rotation: np.ndarray) -> None:
     go(world, position, rotation, ticks=15)
 
 
-def leaning(outward: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """The gripper points down and at a front, by half a right angle; of two ways the one that needs less turning."""
+def leaning(outward: np.ndarray) -> np.ndarray:
+    """The gripper points down and at a front, by half a right angle; of two ways that which the arm's last joint can
+    turn further from."""
     approach = -(outward + UP) / np.sqrt(2)
     fingers = np.cross(UP, outward)
-    fingers = fingers * np.sign(fingers @ like[:, 1])
+    fingers = fingers * np.sign(fingers @ RELAXED)
     return np.column_stack([np.cross(fingers, approach), fingers, approach])
 
 
@@ -58,7 +67,7 @@ def test_every_drawer_opens_and_shuts(suite: str, task: int, cabinet: str, level
         world.data.joint(name).qpos[0] = 0.0
     mujoco.mj_forward(world.model, world.data)
     handle = world.handle(f"{cabinet}_{level}_region")
-    rotation = leaning(handle.outward, world.arm.pose()[1])
+    rotation = leaning(handle.outward)
     world.arm.grip(0.04)
     go(world, handle.position - 0.12 * rotation[:, 2], rotation, ticks=40)
     go(world, handle.position, rotation, ticks=15)
@@ -83,8 +92,7 @@ def test_the_knob_of_the_stove_turns(task: tuple[str, int], turn: float) -> None
     go(world, handle.position, pointing_down(yaw), ticks=10)
     close(world, handle.position, pointing_down(yaw))
     for share in np.arange(1, 61) / 50:
-        world.arm.steer(handle.position, pointing_down(yaw + turn * min(share, 1.0)))
-        world.arm.advance()
+        pull(world, handle.position, pointing_down(yaw + turn * min(share, 1.0)))
     mujoco.mj_forward(world.model, world.data)
     assert world.goal_holds()
 
@@ -92,7 +100,7 @@ def test_the_knob_of_the_stove_turns(task: tuple[str, int], turn: float) -> None
 def test_the_microwave_opens_and_stays_open() -> None:
     world = begin("libero_90", 35)
     handle = world.handle("microwave_1")
-    rotation = leaning(handle.outward, world.arm.pose()[1])
+    rotation = leaning(handle.outward)
     world.arm.grip(0.04)
     go(world, handle.position - 0.12 * rotation[:, 2], rotation, ticks=40)
     go(world, handle.position, rotation, ticks=15)
@@ -101,8 +109,7 @@ def test_the_microwave_opens_and_stays_open() -> None:
     for angle in -np.arange(1, 51) / 100:
         sine, cosine = np.sin(angle), np.cos(angle)
         turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
-        world.arm.steer(hinge + turn @ (handle.position - hinge), turn @ rotation)
-        world.arm.advance()
+        pull(world, hinge + turn @ (handle.position - hinge), turn @ rotation)
     assert world.joint("microwave_1_microjoint") < -0.4
 
 
@@ -139,3 +146,15 @@ def free_grasp(world: World, name: str) -> tuple[Grasp, np.ndarray]:
             if not world.arm.touched(imagined):
                 return grasp, pointing_down(grasp.yaw)
     raise AssertionError(f"{name} cannot be taken")
+
+
+@pytest.mark.parametrize(("elbow", "share"), [(-2.0, 1.0), (-1.2, 0.45), (-0.8, 0.0)])
+def test_the_more_the_arm_is_stretched_the_slower_the_oracle_goes_outward(elbow: float, share: float) -> None:
+    world = begin("libero_spatial", 0)
+    world.arm.rest([0.0, 0.6, 0.0, elbow, 0.0, 1.7, 0.8])
+    at, rotation = world.arm.pose()
+    outward = at + np.array([0.0, 0.0, 0.2035 - 0.333]) - world.model.body("panda_base").pos  # from shoulder to wrist
+    outward[0] -= 0.088
+    outward /= np.linalg.norm(outward)
+    assert towards(world, at + outward, rotation, OPEN)[:3] @ outward == pytest.approx(share, abs=0.02)
+    assert towards(world, at - outward, rotation, OPEN)[:3] @ outward == pytest.approx(-1.0, abs=0.02)

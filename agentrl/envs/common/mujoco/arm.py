@@ -6,7 +6,7 @@ leaves them in `data.ctrl`, which `physics.save` keeps: a saved simulation conti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.gripper import OPENING, READY
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, LAG, SITE
+from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, SITE
 
 mujoco = load()
 STEPS = 10  # of the simulator in a tick of the controller
@@ -24,7 +24,6 @@ FASTEST = 1e3  # metres or radians a second; more, or no number at all, is a bro
 TRIES, ANSWERS = 60, 256  # steps of a search for joints; answers that are kept
 EXACT = 5e-4  # metres and radians within which a pose counts as reached
 _READY = np.array(READY)
-Law = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 class Arm:
@@ -62,23 +61,13 @@ class Arm:
         """Aim the servos at a pose that is near the present one."""
         self.data.ctrl[self._servos] = self._towards(self.data, position, rotation)[0]
 
-    def drive(self, acceleration: Law, steps: int) -> None:
-        """Aim the servos so that the gripper has the velocity, `steps` simulator steps from now, that an acceleration
-        gives it. `acceleration` takes the gripper's position, rotation and velocity (metres and radians a second)."""
-        jacobian = self._look(self.data)
-        present = jacobian @ self.data.qvel[self._dofs]
-        position, rotation = self.data.site_xpos[self._site], self.data.site_xmat[self._site].reshape(3, 3)
-        seconds = steps * self.model.opt.timestep
-        wanted = present + seconds * acceleration(position, rotation, present)
-        joints = self.data.qpos[self._qpos[:7]]
-        speeds = _least_squares(jacobian, wanted, POSTURE / seconds * (_READY - joints))
-        # A servo's joint moves at the distance to its target, divided by the lag.
-        target = joints + (LAG + seconds / 2) * speeds
-        self.data.ctrl[self._servos] = np.minimum(np.maximum(target, self._limits[0]), self._limits[1])
-
     def advance(self, steps: int = STEPS) -> None:
         """Simulate one tick; `EnvFault` if the simulation diverges."""
         mujoco.mj_step(self.model, self.data, steps)
+        self.check_speeds()
+
+    def check_speeds(self) -> None:
+        """`EnvFault` if the simulation has diverged."""
         if not self.data.qvel @ self.data.qvel < FASTEST**2:
             raise EnvFault("the simulation diverged: speeds are not finite or absurd")
 

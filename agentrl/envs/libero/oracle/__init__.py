@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from agentrl.envs.libero.bddl import Fact
-from agentrl.envs.libero.oracle.carrying import OPEN, holds, pick, place, squared
+from agentrl.envs.libero.oracle.carrying import OPEN, OVER, holds, is_down, pick, place, squared
 from agentrl.envs.libero.oracle.operating import operate, takes
 from agentrl.envs.libero.world import World
 
@@ -40,9 +40,12 @@ def _carry(world: World, name: str, region: str) -> np.ndarray:
         return operate(world, joint, direction_of(world, joint, "open"))
     if any(takes(world, handle) for handle in world.joints):
         return RELEASE.copy()
-    if holds(world, name):
+    goal = goal_of(world, name, region)
+    beside = float(np.hypot(*(goal - world.position(name))[:2]))
+    letting_go = world.held() == name and beside < OVER and is_down(world, name, goal)
+    if holds(world, name) or letting_go:
         turned = squared(world, name, region) if region_is_hollow(world, region) else None
-        return place(world, name, goal_of(world, name, region), turned=turned)
+        return place(world, name, goal, turned=turned)
     if world.held() not in (None, name):
         return RELEASE.copy()
     return pick(world, name)

@@ -10,6 +10,7 @@ import numpy as np
 
 from agentrl.envs.common.gripper import OPENING, TIP, pointing_down
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.libero.arm import READY
 from agentrl.envs.libero.controller import METRES, RADIANS, axis_angle, turn
 from agentrl.envs.libero.world import World
 
@@ -17,16 +18,28 @@ mujoco = load()
 
 OPEN, CLOSE = -1.0, 1.0
 GAIN = 2.2  # a step covers about a quarter of what it is told, and more once the hand moves
+LOWER = 0.05  # metres that the hand is told to go down at once
+UPRIGHT = 0.98  # cosine of the angle within which the hand points where it shall
+ASIDE = 0.025  # metres by which a quick way down may lead aside
 CLEAR = 0.03  # metres over everything that is passed
 DRAWER = 0.09  # metres from the middle of a drawer to its sides
 REACH = 0.13  # metres to each side that the hand takes up
+SHOULDER, WRIST, FOREARM = 0.333, 0.2035, 0.088  # metres: over the base; over the fingers and behind them
+STRAIGHT, REIN = -0.9, 1.5  # radians of the elbow, straight at -0.47; shares of a full action for each before that
+SOON = 0.15  # seconds by which it brakes ahead
+STRETCH, BENT = 0.69, 0.66  # metres between shoulder and wrist, of 0.72
 
 
 def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
-    """The action that brings the hand nearest to a pose. `speed` is the largest share of a full action."""
+    """The action that brings the hand nearest to a pose. `speed` is the largest share of a full action. The more
+    the arm is stretched, the slower it goes outward: its elbow would bend to the wrong side, and lock."""
     at, facing = world.arm.pose()
     action = np.empty(7)
     action[:3] = _limited(GAIN * (position - at) / METRES, speed)
+    outward = _from_shoulder(world, at)
+    outward /= np.linalg.norm(outward)
+    bent = STRAIGHT - float(world.arm.joints()[3] + SOON * world.arm.speeds()[3])
+    action[:3] -= max(float(action[:3] @ outward) - max(REIN * bent, 0.0), 0.0) * outward
     action[3:6] = _limited(GAIN * axis_angle(rotation @ facing.T) / RADIANS, 0.5)
     action[6] = grip
     return action
@@ -34,20 +47,26 @@ def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: floa
 
 def over(world: World, place: np.ndarray, rotation: np.ndarray, grip: float, hanging: float = TIP) -> np.ndarray:
     """The action on the way to a place that leads over everything: up, across, and then down to its height."""
-    at, _ = world.arm.pose()
-    height = max(clearance(world, at, place) + hanging, place[2])
+    at, facing = world.arm.pose()
+    height = max(clearance(world, at, place, hanging), place[2])
     across = float(np.hypot(*(place - at)[:2]))
-    if at[2] < height - 0.03 and across > 0.02:
-        goal = np.array([at[0], at[1], height + 0.01])
-    elif across > 0.02:
-        goal = np.array([place[0], place[1], height])
+    low = at[2] < height - 0.03
+    tilted = float(facing[:, 2] @ rotation[:, 2]) < UPRIGHT  # on its way down it would hit what is beside
+    if tilted or across > (ASIDE if low else 0.02):
+        goal = np.array([at[0], at[1], height + 0.01]) if low else np.array([place[0], place[1], height])
     else:
-        goal = place
+        goal = _lowering(at, place)
     return towards(world, goal, rotation, grip)
 
 
-def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
-    """The height over all things that the hand passes between two places, without what it holds."""
+def _lowering(at: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """A place, or one over it: told to go further down, a limited action would hardly correct what is beside."""
+    return np.array([place[0], place[1], max(place[2], at[2] - LOWER)])
+
+
+def clearance(world: World, start: np.ndarray, end: np.ndarray, hanging: float) -> float:
+    """The height over all things that the hand passes between two places, with something that hangs below it; no
+    higher than the arm reaches with a bent elbow, since a stretched one locks."""
     held, heights = world.held(), [0.0]
     for name in (*world.objects, *world.fixtures):
         if name != held:
@@ -58,7 +77,20 @@ def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
         front = world.handle(joint).position
         if _distance(front[:2], start[:2], end[:2]) < REACH + DRAWER:
             heights.append(float(front[2]) + DRAWER / 2)
-    return max(heights) + CLEAR
+    return min(max(heights) + CLEAR + hanging, highest(world, start), highest(world, end))
+
+
+def highest(world: World, place: np.ndarray) -> float:
+    """How high the hand, pointing down, can be over a place."""
+    x, y, z = _from_shoulder(world, place)
+    return float(place[2] - z + np.sqrt(max(STRETCH**2 - np.hypot(x, y) ** 2, 0.0)))
+
+
+def _from_shoulder(world: World, place: np.ndarray) -> np.ndarray:
+    """From the shoulder to the wrist of a hand that points down at a place."""
+    way = place + np.array([0.0, 0.0, WRIST - SHOULDER]) - world.model.body("panda_base").pos
+    level = float(np.hypot(*way[:2]))
+    return way * np.array([1 - FOREARM / level, 1 - FOREARM / level, 1.0])
 
 
 def hanging_below(world: World, name: str) -> float:
@@ -87,7 +119,6 @@ BEFORE, LEANING = 0.06, 0.15  # metres from which a grasp is approached, and one
 SQUEEZE = 0.010  # metres that the fingers are told to go on closing before something is lifted
 CAREFUL = 0.35  # share of a full action, near things
 LEANS = (0.0, 0.5, -0.5)  # radians by which the hand may lean across the fingers, to pass what is beside it
-LOWER = 0.05  # metres that the hand is told to go down at once
 NARROW = 0.012  # metres beside what is grasped, for each finger, where there is no room for open ones
 
 
@@ -125,7 +156,9 @@ def pick(world: World, name: str) -> np.ndarray:
         return towards(world, hold.position, hold.rotation, CLOSE, CAREFUL)
     if turned and beside < OVER and -NEAR < back < 0.2:
         ready = abs(world.arm.opening() - hold.opening) < 0.005
-        goal = hold.position if ready or back < 0.03 else before
+        deeper = LOWER if beside < NEAR else 0.0  # not far, so that what is beside is corrected
+        ahead = hold.position - max(back - deeper, 0.0) * approach
+        goal = ahead if ready or back < 0.03 else before
         return towards(world, goal, hold.rotation, _to_opening(world, hold.opening), CAREFUL if back < 0.05 else 1.0)
     return over(world, before, hold.rotation, _to_opening(world, hold.opening))
 
@@ -155,20 +188,25 @@ def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0, turned:
     middle = world.position(name)
     offset = at - middle  # from the object to the hand
     upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])) + (turned or 0.0))
-    rotation = upright if float(facing[2, 2]) < -0.95 else facing  # a leaning hand goes on leaning
+    leaning = turn(np.array([0.0, 0.0, turned or 0.0])) @ facing  # it goes on leaning
+    rotation = upright if float(facing[2, 2]) < -0.95 else leaning
     hanging, above = hanging_below(world, name), goal + offset + np.array([0.0, 0.0, 0.05])
     near, aligned = OVER, True
     if turned is not None:
-        above[2] = max(clearance(world, at, above) + hanging, above[2])
+        above[2] = max(clearance(world, at, above, hanging), above[2])
         if at[2] > above[2] - 0.03:
             near, aligned = NEAR, abs(turned) < ALIGNED
     if float(np.hypot(*(goal - middle)[:2])) > near or not aligned:
         return over(world, above, rotation, CLOSE, hanging)
-    if stands(world, name) or middle[2] < goal[2] - depth - 0.01:
+    if is_down(world, name, goal, depth):
         return np.array([0, 0, 0, 0, 0, 0, OPEN], dtype=float)
-    low = goal + offset - np.array([0.0, 0.0, depth + 0.02])
-    low[2] = max(low[2], at[2] - LOWER)  # further down, a limited action would hardly correct what is beside
+    low = _lowering(at, goal + offset - np.array([0.0, 0.0, depth + 0.02]))
     return towards(world, low, rotation, CLOSE, CAREFUL if middle[2] - goal[2] < 0.04 else 0.8)
+
+
+def is_down(world: World, name: str, goal: np.ndarray, depth: float = 0.0) -> bool:
+    """Is an object low enough to be let go at a place?"""
+    return stands(world, name) or bool(world.position(name)[2] < goal[2] - depth - 0.01)
 
 
 def squared(world: World, name: str, region: str) -> float | None:
@@ -209,18 +247,25 @@ def choose_hold(world: World, name: str) -> Hold:
 
 def _find_best(world: World, name: str) -> Way:
     """The first way on which the gripper, coming, open and closed, touches nothing but the object; else the first where
-    it does so once it is there; else the first of all."""
+    it does so once it is there; else the first of all. Of a hand and one turned by half, it is that for which the
+    arm's last joint turns less."""
+
+    def turned_last(way: Way) -> float:
+        hold = _way(world, name, way)
+        joints = world.arm.solve(hold.position, hold.rotation)
+        return np.inf if joints is None else abs(float(joints[6]) - READY[6])
+
     grasps, there = world.grasps(name), None
+
+    def effort(number: int) -> tuple[float, ...]:  # arm bent, little room for fingers, little turning
+        grasp = grasps[number]
+        stretch = float(np.linalg.norm(_from_shoulder(world, grasp.position)))
+        return max(round(stretch, 2), BENT), round(grasp.width, 2), round(abs(grasp.yaw), 1), stretch
+
     for lean in LEANS:
         for narrow in (False, True):
-            for number in range(len(grasps)):
-                for flipped in (False, True):  # the hand turned by half, if the arm's joints allow it only so
-                    way = Way(number, lean, narrow, flipped)
-                    hold = _way(world, name, way)
-                    if world.arm.solve(hold.position, hold.rotation) is not None:
-                        break
-                else:
-                    continue
+            for number in sorted(range(len(grasps)), key=effort):
+                way = min((Way(number, lean, narrow, flipped) for flipped in (False, True)), key=turned_last)
                 if _is_free(world, name, way):
                     if _is_free(world, name, way, back=0.1):
                         return way

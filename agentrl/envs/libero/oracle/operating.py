@@ -13,6 +13,7 @@ from agentrl.envs.libero.world import Handle, World
 
 mujoco = load()
 UP = np.array([0.0, 0.0, 1.0])
+RELAXED = np.array([1.0, -1.0, 0.0])  # where the hand's y axis points when the arm's last joint is in its middle
 LEAN = radians(50)  # of the hand away from an upright front, so that it passes the handles above
 BEFORE = 0.07  # metres in front of the handle from where it is approached
 NEAR, ALIGNED = 0.012, 0.15  # metres and radians: the fingers are around the handle
@@ -42,7 +43,7 @@ def operate(world: World, joint: str, direction: float) -> np.ndarray:
     goal = handle.position - BEFORE * approach  # a place in front of it, over things as long as it is far away
     if float(np.hypot(*(goal - at)[:2])) < 0.06:
         return towards(world, goal, rotation, OPEN, 0.6)
-    height = max(goal[2], clearance(world, at, goal) + 0.03)
+    height = max(goal[2], clearance(world, at, goal, 0.03))
     place = at if at[2] < height - 0.04 else goal
     return towards(world, np.array([place[0], place[1], height + 0.01]), facing if place is at else rotation, OPEN)
 
@@ -59,8 +60,7 @@ def grip_rotation(world: World, handle: Handle) -> np.ndarray:
     leans = float(np.linalg.norm(level)) > 0.5
     approach = -sin(LEAN) * level - cos(LEAN) * UP if leans else -UP
     side = np.cross(handle.outward, handle.along)
-    _, facing = world.arm.pose()
-    y = side if side @ facing[:, 1] >= 0 else -side
+    y = side if side @ RELAXED >= 0 else -side
     return np.column_stack([np.cross(y, approach), y, approach])
 
 

@@ -11,7 +11,7 @@ from agentrl.envs.common.gripper import pointing_down
 from agentrl.envs.common.primitives import Action, Point, Result
 from agentrl.envs.libero.controller import Controller
 from agentrl.envs.libero.oracle import direction_of, goal_of, is_open, ordered, problem, region_is_hollow, region_joint
-from agentrl.envs.libero.oracle.carrying import CLOSE, OPEN, clearance, holds, pick, place, squared, towards
+from agentrl.envs.libero.oracle.carrying import CLOSE, OPEN, clearance, highest, holds, pick, place, squared, towards
 from agentrl.envs.libero.oracle.operating import handle_path, operate
 from agentrl.envs.libero.text.words import GRAMMAR, Told
 from agentrl.envs.libero.world import World
@@ -86,7 +86,7 @@ class Primitives:
         low = self.origin[2] + LOWEST
         start[2], end[2] = max(start[2], low), max(end[2], low)
         above = start.copy()
-        above[2] = max(clearance(self._world, self._hand(), start) + 0.01, start[2] + 0.05)
+        above[2] = max(clearance(self._world, self._hand(), start, 0.01), start[2] + 0.05)
         self._rise(CLOSE)
         down = self._line(above, 1.0) and self._line(start, 0.5)
         through = down and self._line(end, 0.35)
@@ -172,7 +172,7 @@ class Primitives:
 
     def _rise(self, grip: float) -> None:
         at, facing = self._world.arm.pose()
-        goal = np.array([at[0], at[1], max(at[2], self.origin[2] + REST)])
+        goal = np.array([at[0], at[1], max(at[2], min(self.origin[2] + REST, highest(self._world, at)))])
         yaw = float(np.arctan2(facing[1, 0], facing[0, 0]))
         self._repeat(
             lambda: towards(self._world, goal, pointing_down(yaw), grip),
