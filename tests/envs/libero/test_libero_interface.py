@@ -108,16 +108,20 @@ def arrays_alone() -> gym.Env:
 
 
 def test_stable_baselines3_takes_the_observation_without_text():
-    from stable_baselines3 import PPO
+    from stable_baselines3 import PPO, SAC
     from stable_baselines3.common.env_checker import check_env
 
     with arrays_alone() as env:
         check_env(env.unwrapped)
         PPO("MultiInputPolicy", env, n_steps=4, batch_size=4, n_epochs=1, device="cpu").learn(4)
+        settings = {"buffer_size": 20, "learning_starts": 2, "batch_size": 2, "device": "cpu"}
+        learner = SAC("MultiInputPolicy", env, **settings).learn(8)
+        assert learner.replay_buffer.size() == 8 and learner._n_updates > 0
 
 
-def test_vectors_share_the_memory_of_the_observation_without_text():
-    envs = gym.vector.AsyncVectorEnv([arrays_alone], shared_memory=True, context="spawn")
+@pytest.mark.parametrize("options", [{}, {"shared_memory": True, "context": "spawn"}], ids=["defaults", "spawned"])
+def test_vectors_share_the_memory_of_the_observation_without_text(options):
+    envs = gym.vector.AsyncVectorEnv([arrays_alone], **options)
     try:
         first, _ = envs.reset(seed=[1])
         seen, rewards, *_ = envs.step(np.array([[0.5, 0.5, 0.5, 0, 0, 0, 1]], np.float32))
