@@ -17,6 +17,7 @@ import tyro
 
 from agentrl.cli.arguments import JudgeText, json_object, judge_spec
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress
+from agentrl.cli.perturb import read_perturbations, show_perturbations
 from agentrl.cli.policy_options import (
     POLICY_HELP,
     PolicyOptions,
@@ -70,6 +71,9 @@ class Arguments(PolicyOptions):
     """Episodes played in parallel; default: 64 for models that answer in batches and with --hosts, otherwise 1."""
     timeout: float | None = None
     """Timeout of an environment step in seconds; a longer one ends its episode with a fault."""
+    perturb: tuple[str, ...] = ()
+    """For robots, how the world is changed: light:2 camera:1 changes both at once; factors without levels (light, or
+    all) give a table of success by factor and level beside the unchanged world."""
     hosts: int = 0
     """Processes that share the --num-envs environments, for slow ones; 0: all of them in this process."""
 
@@ -82,30 +86,37 @@ def run(arguments: Arguments) -> int:
     ids, policies = chosen_ids(words), tuple(dict.fromkeys(arguments.policy or ("random",)))
     options = model_options(arguments, policies)
     kwargs = json_object("--env-kwargs", arguments.env_kwargs)
+    changes = read_perturbations(arguments.perturb)
+    if arguments.perturb and "perturb" in kwargs:
+        raise ConfigError("perturb must be given once, by --perturb or inside --env-kwargs")
     tasks = None if arguments.suite is None else suite_tasks(ids[0], arguments.split, kwargs)
     if arguments.episodes is None:
         arguments = replace(arguments, episodes=100 if tasks is None else len(tasks))
     given = {name: getattr(arguments, name) for name in PASSED_ON} | {"env_kwargs": kwargs, "tasks": tasks}
     wrappers = {pair: chosen_wrappers(arguments, *pair) for pair in product(ids, policies)}
     folder = None if arguments.output is None else EvalFolder(arguments.output, described(arguments, options), tasks)
-    results: dict[tuple[str, str], Evaluation] = {}
+    results: dict[tuple[str, str, str], Evaluation] = {}
+    played = list(product(ids, policies, changes))
     for policy in policies:
         model: Policy | None = None  # one in memory at a time, read once for all environments
-        for env_id in ids:
+        for env_id, change in product(ids, changes):
             load = partial(chosen_policy, arguments, policy, options) if model is None else lambda found=model: found
             given["wrappers"] = wrappers[env_id, policy]
-            actor, results[env_id, policy] = play(env_id, policy, load, given, folder)
+            given["env_kwargs"] = kwargs | ({"perturb": change} if change else {})
+            actor, results[env_id, policy, change] = play(env_id, policy, load, given, folder)
             model = actor if takes_options(policy) else None  # a scripted policy begins anew, with its seed
             if folder is not None:
-                folder.write([results[pair] for pair in product(ids, policies) if pair in results])
+                folder.write([results[key] for key in played if key in results])
         getattr(model, "close", lambda: None)()
-    found = [results[pair] for pair in product(ids, policies)]
+    found = [results[key] for key in played]
     if arguments.json:
         print_json(as_json(found, tasks))
     else:
         show(found[0]) if len(found) == 1 else show_all(found)
         for result in found if tasks else ():
             show_tasks(result, by_task(result, tasks or ()))
+        if len(changes) > 1:
+            show_perturbations(found)
     if folder is not None:
         log(f"report: {folder.page.resolve()}")
     return 0 if all(result.metrics["scored"] for result in found) else 1
@@ -161,8 +172,9 @@ def play(
 ) -> tuple[Policy, Evaluation]:
     """One policy in one environment, with a line of progress every ten seconds: the policy, and how it did."""
     tally = Timings()
-    keeping = contextlib.nullcontext() if folder is None else folder.keeping(env_id, policy)
-    told = progress(f"{env_id} {policy}", given["episodes"], lambda: f"{tally.turns} turns")
+    label = f"{env_id} {given['env_kwargs'].get('perturb', '')}".strip()
+    keeping = contextlib.nullcontext() if folder is None else folder.keeping(label, policy)
+    told = progress(f"{label} {policy}", given["episodes"], lambda: f"{tally.turns} turns")
     with keeping as save, told as advance:
 
         def seen(episode: Trajectory | Fault) -> None:
@@ -189,12 +201,12 @@ class EvalFolder:
         self._files: dict[tuple[str, str], Path] = {}
 
     @contextlib.contextmanager
-    def keeping(self, env_id: str, policy: str) -> Any:
+    def keeping(self, label: str, policy: str) -> Any:
         """What writes a trajectory of this policy in this environment; afterwards its first episodes have pages."""
-        name = re.sub(r"[^\w.-]+", "-", f"{env_id.rpartition('/')[2]}_{policy}")[:100]
+        name = re.sub(r"[^\w.-]+", "-", f"{label.rpartition('/')[2]}_{policy}")[:100]
         taken = {path.stem for path in self._files.values()}
         stem = f"{name}-{len(taken)}" if name in taken else name
-        path = self._files[env_id, policy] = self.folder / "trajectories" / f"{stem}.jsonl"
+        path = self._files[label, policy] = self.folder / "trajectories" / f"{stem}.jsonl"
         with TrajectoryWriter(path) as writer:
             yield writer.write
         if path.stat().st_size:
@@ -209,9 +221,9 @@ class EvalFolder:
 
 def described(arguments: Arguments, options: dict[str, Any]) -> str:
     """How it was played, in one sentence."""
-    asked = ("env_kwargs", "strategy", "representation", "prompt_style", "history", "wrap", "judge")
+    asked = ("env_kwargs", "perturb", "strategy", "representation", "prompt_style", "history", "wrap", "judge")
     given = {name: getattr(arguments, name) for name in asked}
-    given = options | {name: value for name, value in given.items() if value not in (None, "", "{}")}
+    given = options | {name: value for name, value in given.items() if value not in (None, "", "{}", ())}
     if any(map(takes_options, arguments.policy)) and not given.keys() & {"temperature", "greedy"}:
         given["temperature"] = 1
     how = ", ".join(f"{name} {value}" for name, value in scrub(given).items())
@@ -252,7 +264,7 @@ def show_all(results: Sequence[Evaluation]) -> None:
         success, reward = (one.success, one.success_ci), (one.reward_mean, one.reward_ci)
         figures = [cell for value, bounds in (success, reward) for cell in (number(value), interval(bounds))]
         effort = (number(one.turns_mean, 1), one.faults, number(one.seconds, 1))
-        rows.append((one.id, one.policy, *figures, number(one.valid_rate), *effort))
+        rows.append((one.label, one.policy, *figures, number(one.valid_rate), *effort))
     first = results[0]
     print_table(columns, rows, title=f"{first.episodes} episodes of {first.split} each, seed {first.seed}")
 
@@ -264,7 +276,7 @@ def show_tasks(result: Evaluation, tasks: Sequence[dict[str, Any]]) -> None:
         for row in tasks
     ]
     columns = ("task", "instruction", "episodes", "success", "95 %")
-    print_table(columns, rows, title=f"{result.id}: {result.policy}, success per task (Wilson)")
+    print_table(columns, rows, title=f"{result.label}: {result.policy}, success per task (Wilson)")
 
 
 def show(result: Evaluation) -> None:
@@ -284,5 +296,5 @@ def show(result: Evaluation) -> None:
         ("faults", result.faults),
         ("seconds", number(result.seconds, 2)),
     ]
-    title = f"{result.id}: {result.policy}, {result.episodes} episodes of {result.split}, seed {result.seed}"
+    title = f"{result.label}: {result.policy}, {result.episodes} episodes of {result.split}, seed {result.seed}"
     print_table(("figure", "value"), rows, title=title)

@@ -52,7 +52,8 @@ class Evaluation:
     `..._margin`, half the width of Student's 95 % interval. `outcomes` has one character for each episode, in order: 1
     for success, 0 for none, - for a fault. Evaluations with the same split and seed play the same tasks, so that two
     policies can be compared task by task. `tasks` tells what these tasks are like and how each of them went, for
-    analyses (`EpisodeFacts`; None in the place of a fault). The JSON is without these two.
+    analyses (`EpisodeFacts`; None in the place of a fault). The JSON is without these two. `perturb` is that argument
+    of the environment, as text.
     """
 
     id: str
@@ -76,10 +77,17 @@ class Evaluation:
     metrics: dict[str, float] = field(default_factory=dict)
     outcomes: str = ""
     tasks: tuple[EpisodeFacts | None, ...] = ()
+    perturb: str = ""
+
+    @property
+    def label(self) -> str:
+        """The environment, and how it was changed."""
+        return f"{self.id} {self.perturb}".strip()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types, the schema number first."""
-        figures = {name: value for name, value in asdict(self).items() if name not in ("outcomes", "tasks")}
+        left_out = ("outcomes", "tasks", *(() if self.perturb else ("perturb",)))
+        figures = {name: value for name, value in asdict(self).items() if name not in left_out}
         return {"schema": SCHEMA, **json.loads(json.dumps(figures))}
 
 
@@ -152,6 +160,7 @@ def evaluate(
         seconds=time.perf_counter() - started,
         outcomes="".join(tour.outcomes),
         tasks=tuple(tour.tasks),
+        perturb=str(kwargs.get("perturb") or ""),
     )
 
 

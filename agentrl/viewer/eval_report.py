@@ -19,19 +19,19 @@ def write_eval_report(
     path: Path, evaluations: Sequence[Evaluation], about: str, episodes: Mapping[tuple[str, str], str]
 ) -> Path:
     """A page about evaluations that were played alike, as `about` says in words; `episodes` are the addresses of pages
-    about single episodes, by id and policy."""
+    about single episodes, by label and policy."""
     links = "".join(
-        f'<li><a href="{safe(episodes[result.id, result.policy])}">{safe(short_name(result.id))}, '
+        f'<li><a href="{safe(episodes[result.label, result.policy])}">{safe(short_name(result.label))}, '
         f"{safe(result.policy)}</a></li>"
         for result in evaluations
-        if (path.parent / episodes[result.id, result.policy]).exists()
+        if (path.parent / episodes[result.label, result.policy]).exists()
     )
     sections = [
         section("Success", bar_figure(evaluations)),
         section("Figures", results_table(evaluations)),
         section("The first episodes, turn by turn", f"<ul>{links}</ul>") if links else "",
     ]
-    names = dict.fromkeys(short_name(result.id) for result in evaluations)
+    names = dict.fromkeys(short_name(result.label) for result in evaluations)
     title = f"Evaluation: {', '.join(names)}" if len(names) < 4 else f"Evaluation in {len(names)} environments"
     intro = f"{about} Success has Wilson's 95 % intervals, reward Student's t."
     html = page(title, intro, [part for part in sections if part], f"agentrl {__version__}.", style=chart_style())
@@ -57,7 +57,7 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
             str(result.faults),
             f"{result.seconds:.1f}",
         )
-        cells = "".join(f"<td>{safe(text)}</td>" for text in (result.id, result.policy, result.split))
+        cells = "".join(f"<td>{safe(text)}</td>" for text in (result.label, result.policy, result.split))
         cells += "".join(f'<td class="figure">{figure}</td>' for figure in figures)
         lines.append(f"<tr>{cells}</tr>")
     rows = "\n".join(lines)
@@ -102,16 +102,16 @@ def bar_figure(evaluations: Sequence[Evaluation]) -> str:
 def _bars(evaluations: Sequence[Evaluation], layout: _Layout) -> str:
     parts, y, previous = [], 28, None
     for result in evaluations:
-        if previous != result.id:
+        if previous != result.label:
             y += GROUP if previous is not None else 0
-            parts.append(f'<text x="0" y="{y + BAR - 4}">{safe(short_name(result.id))}</text>')
+            parts.append(f'<text x="0" y="{y + BAR - 4}">{safe(short_name(result.label))}</text>')
             y += TEXT
         shown = result.policy if len(result.policy) <= NAME else f"...{result.policy[3 - NAME :]}"
         place = f'x="{layout.start}"' if layout.above else f'x="{layout.start - 12}" text-anchor="end"'
         parts.append(f'<text class="soft" {place} y="{y + BAR - 4}">{safe(shown)}</text>')
         y += TEXT - 4 if layout.above else 0
         parts.append(_bar(result, y, layout))
-        previous, y = result.id, y + TEXT
+        previous, y = result.label, y + TEXT
     grid = ""
     for share in layout.shares:
         x = layout.start + share * layout.scale

@@ -105,7 +105,11 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     type, or with a NaN, is answered with feedback: nothing moves, and the turn counts.
 
     ## Rewards
-    1 when all conditions of the goal hold, else 0.
+    1 when all conditions of the goal hold, else 0. With `reward="staged"` part of it is paid on the way: progress
+    is the share of the goal's conditions that hold, where one that does not hold yet counts half while the
+    thing that it is about is in the gripper. `stage` pays half of what progress grows beyond its best so far, and
+    `success` what is missing from 1. Things that are undone and done again are not paid twice; a solved episode earns
+    1, any other less than 0.5.
 
     ## Episode end
     Terminates when the goal is reached. Truncates after `max_turns` actions (`info["limit"] == "task"`).
@@ -135,6 +139,7 @@ class LiberoEnv(LiberoTasks, ControlEnv):
       `Lifelong-Robot-Learning/LIBERO`, with plain stand-ins for textures and visual meshes that it lacks, and lists
       them. What is seen is what robosuite observes, 2 ms before an action ends, as in lerobot's own environment.
       [A page](../../results/libero.md) compares both sources, and this one with lerobot.
+    - `reward="success"` or `"staged"`; `perturb=None`, `perturb_seed=0`: see Robustness (`assets="procedural"` alone).
     - `invalid_penalty=0.0`, `whole_turn_penalty=False`; `max_actions_per_turn=1` is all there is (`ActionChunks` runs
       several). `full_info=True`, False: only `success`, `valid` and `effective`.
 
@@ -144,6 +149,26 @@ class LiberoEnv(LiberoTasks, ControlEnv):
 
     `agentrl eval --suite libero_spatial --policy control:FOLDER --env-kwargs '{"protocol": "openvla"}'` is the
     benchmark's evaluation, 10 tasks from 50 starts each: success per task and in total, with intervals.
+
+    ## Robustness
+    `perturb="light:2,camera:1"`, or a dict of the same, changes the world by factors with levels from 0 (not at all) to
+    3. What is drawn depends on the task's id, the factor and `perturb_seed` alone: the same for every policy and
+    process, and after a snapshot; a higher level goes further the same way.
+
+    | factor | what changes, at levels 1, 2 and 3 |
+    |---|---|
+    | `light` | 75, 55, 38 % or 108, 116, 125 % of it; tinted by 5, 11, 18 %; from 25, 55, 100 degrees aside |
+    | `camera` | `agentview` goes round the table by 4, 8, 14 degrees, up or down by 2, 4, 7, and 2, 5, 9 % away |
+    | `textures` | table, floor and wall get other patterns and colours, mixed in by 25, 50, 100 % |
+    | `distractors` | up to 1, 3, 5 things of kinds that neither scene nor instruction has, where there is room |
+    | `poses` | all objects 10, 20, 30 mm aside together, the arm's joints changed by 0.06, 0.12, 0.20 rad |
+    | `instructions` | other verbs; another order of words; a wish in place of a command, with other names of things |
+
+    Nothing collides at the start, no goal holds there, and distractors are not in the `state` vector (they are in the
+    truth). `agentrl eval --suite libero_spatial --policy control:FOLDER --perturb all` prints success by factor and
+    level beside the unchanged world; `--perturb light:2 camera:1` plays both at once.
+
+    ![Each factor at levels 0 to 3](../../_static/libero_perturbed.png)
 
     ## Truth
     `state()` supports `structured`: `proprio`, every object's pose and every joint by name, what is `held`, and the
@@ -192,7 +217,7 @@ class LiberoEnv(LiberoTasks, ControlEnv):
         self.settle_steps = whole_number("settle_steps", steps, at_least=0, at_most=1000)
         self._choose_tasks(suite, task)
         official = {"python": python, "assets_folder": assets_folder, "image_size": self.image_size}
-        self._simulation = make_simulation(assets, self.settle_steps, **official)
+        self._simulation = make_simulation(assets, self.settle_steps, self.change, **official)
         self._state_size = max(state_size(self.suite, number) for number in self._ids.numbers)
         self._set_spaces(actions=7, proprio=PROPRIO, state=self._state_size)
 
@@ -225,8 +250,9 @@ class LiberoEnv(LiberoTasks, ControlEnv):
         objects, joints = simulation.names()
         poses = {name: tuple(numbers[POSE * k : POSE * (k + 1)]) for k, name in enumerate(objects)}
         values = {name: (value,) for name, value in zip(joints, numbers[POSE * len(objects) :], strict=False)}
-        proprio = tuple(self._measure("proprio").tolist())
-        return LiberoState(self.instruction, proprio, {**poses, **values}, simulation.held(), simulation.conditions)
+        others = {name: tuple(pose.tolist()) for name, pose in simulation.distractors().items()}
+        proprio, told = tuple(self._measure("proprio").tolist()), {**poses, **values, **others}
+        return LiberoState(self.instruction, proprio, told, simulation.held(), simulation.conditions)
 
     def _draw_text(self) -> str:
         state = self.state()

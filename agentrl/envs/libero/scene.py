@@ -15,7 +15,9 @@ import numpy as np
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.common.mujoco.looks import change_surfaces
 from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, HARD, add_panda
+from agentrl.envs.common.perturb import UNCHANGED, Perturbation
 from agentrl.envs.libero.arm import HAND, WRIST_AT, use_torques
 from agentrl.envs.libero.bddl import Problem, read_problem
 from agentrl.envs.libero.objects import model_of
@@ -150,8 +152,9 @@ def load_scene(suite: str, task: str) -> tuple[Problem, Any]:
     return problem, compile_scene(problem)
 
 
-def compile_scene(problem: Problem) -> Any:
-    """The model of a task; `ConfigError` if the task has something that we have no model of."""
+def compile_scene(problem: Problem, change: Perturbation = UNCHANGED, name: str = "") -> Any:
+    """The model of a task; `ConfigError` if the task has something that we have no model of. `change` may give the
+    room other surfaces, as it does for a task of that name."""
     arena = arena_of(problem.name)
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -162,6 +165,9 @@ def compile_scene(problem: Problem) -> Any:
     spec.visual.map.znear = 0.01
     pictures.prepare(spec)
     add_arena(spec, arena)
+    room = {"floor": arena.floor[0], "wall": arena.wall, "table": arena.top[0]}  # by material
+    surfaces = [(geom, rgba(room[geom.material])[:3]) for geom in spec.geoms if geom.material in room]
+    change_surfaces(spec, surfaces, change, name)
     add_panda(spec, arena.base)
     # The gripper's servo presses with a force that grows with the way that is left, which is short for the thin walls
     # of bowls and mugs: a stiff one presses with all its force at once, like the real hand.

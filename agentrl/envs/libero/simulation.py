@@ -11,7 +11,9 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.common.perturb import UNCHANGED, Perturbation
 from agentrl.envs.libero.controller import Controller, robot_state
+from agentrl.envs.libero.perturb import perturbed_world
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import World
 
@@ -56,6 +58,10 @@ class Simulation(Protocol):
         """Position and quaternion (w, x, y, z) of each of the objects, then the values of the joints."""
         ...
 
+    def distractors(self) -> dict[str, np.ndarray]:
+        """The same of each object that the task does not know, by name."""
+        ...
+
     def held(self) -> str | None:
         """The object between the fingers."""
         ...
@@ -73,7 +79,7 @@ class Simulation(Protocol):
         ...
 
 
-def make_simulation(assets: Any, settle_steps: int, **official: Any) -> Simulation:
+def make_simulation(assets: Any, settle_steps: int, change: Perturbation, **official: Any) -> Simulation:
     """The simulation with these assets; a sentence says why there is none."""
     if not isinstance(assets, str) or assets not in SOURCES:
         raise ConfigError(
@@ -81,7 +87,9 @@ def make_simulation(assets: Any, settle_steps: int, **official: Any) -> Simulati
         )
     module, _, attribute = SOURCES[assets].partition(":")
     make = getattr(import_module(module), attribute)
-    return make(settle_steps, **(official if assets == "official" else {}))
+    if assets == "official" and change:
+        raise ConfigError(f'perturb must be None with assets="official"; got "{change}"')
+    return make(settle_steps, **(official if assets == "official" else {"change": change}))
 
 
 # ---------------------------------------------------------------------- with models of our own
@@ -93,9 +101,10 @@ KEPT = 4  # worlds of tasks that stay in memory, so that playing them in turn bu
 class ProceduralSimulation:
     """A `World` and the controller that moves its arm."""
 
-    def __init__(self, settle_steps: int = 0) -> None:
-        self._settle_steps = settle_steps
+    def __init__(self, settle_steps: int = 0, change: Perturbation = UNCHANGED) -> None:
+        self._settle_steps, self._change = settle_steps, change
         self._kept: OrderedDict[tuple[str, int], tuple[World, Controller]] = OrderedDict()
+        self._playing: tuple[World, Controller] | None = None
         self._chosen: Chosen | None = None
         self._columns: np.ndarray | None = None  # of the numbers in data.qpos
 
@@ -111,9 +120,9 @@ class ProceduralSimulation:
 
     @property
     def _current(self) -> tuple[World, Controller]:
-        if self._chosen is None:
+        if self._playing is None:
             raise EnvFault("the environment is closed; call reset()")
-        return self._kept[self._chosen[:2]]
+        return self._playing
 
     @property
     def conditions(self) -> dict[str, bool]:
@@ -128,16 +137,19 @@ class ProceduralSimulation:
             self.step(REST)
 
     def _set_up(self, chosen: Chosen) -> None:
-        key = chosen[:2]
+        self._chosen, self._columns, key = chosen, None, chosen[:2]
+        if self._change:  # a model of its own for every start
+            world = perturbed_world(chosen, self._change)
+            self._playing = world, Controller(world.arm)
+            return
         if key not in self._kept:
             world = World(*key)
             self._kept[key] = world, Controller(world.arm)
         self._kept.move_to_end(key)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
-        self._chosen, self._columns = chosen, None
-        world = self._kept[key][0]
-        world.reset(world.start(f"{chosen.split}/{chosen.start}"))
+        self._playing = self._kept[key]
+        self.world.reset(self.world.start(f"{chosen.split}/{chosen.start}"))
 
     def step(self, action: np.ndarray) -> bool:
         """Run one action; is the goal reached?"""
@@ -158,7 +170,8 @@ class ProceduralSimulation:
         """The objects, what the task is about first, and the joints of fixtures."""
         world = self.world
         first = [name for name in world.problem.interest if name in world.objects]
-        return list(dict.fromkeys([*first, *world.objects])), list(world.joints)
+        known = [name for name in world.objects if name not in world.distractors]
+        return list(dict.fromkeys([*first, *known])), list(world.joints)
 
     def numbers(self) -> np.ndarray:
         """Position and quaternion of each object, then the joints."""
@@ -169,6 +182,11 @@ class ProceduralSimulation:
             at = [int(world.model.joint(name).qposadr[0]) for name in joints]
             self._columns = np.concatenate([*rows, np.array(at, dtype=int)])
         return world.data.qpos[self._columns]
+
+    def distractors(self) -> dict[str, np.ndarray]:
+        """The same of each distractor."""
+        world = self.world
+        return {name: world.data.qpos[world.addresses[name] :][:7] for name in world.distractors}
 
     def held(self) -> str | None:
         """The object between the fingers."""
@@ -191,14 +209,15 @@ class ProceduralSimulation:
     def close(self) -> None:
         """Forget all worlds."""
         self._kept.clear()
-        self._chosen = None
+        self._chosen = self._playing = None
 
     def __getstate__(self) -> dict[str, Any]:
         saved = self.save() if self._chosen else None
-        return {"settle_steps": self._settle_steps, "chosen": self._chosen, "saved": saved}
+        how = {"settle_steps": self._settle_steps, "change": self._change}
+        return {**how, "chosen": self._chosen, "saved": saved}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["settle_steps"])
+        self.__init__(state["settle_steps"], state["change"])
         if state["chosen"] is not None:
             self.load(state["chosen"], state["saved"])
 

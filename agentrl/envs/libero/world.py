@@ -53,10 +53,17 @@ class World:
     """One task.
 
     `suite` is one of `suites()`, `task` the name of one of its tasks or its number. `arm` moves the Panda; everything
-    else is in `model`, which all worlds of a task share and nobody may change, and `data`.
+    else is in `model`, which all worlds of a task share and nobody may change, and `data`. With a `scene` of its own,
+    a world may have `distractors`: objects that its task does not know.
     """
 
-    def __init__(self, suite: str, task: str | int) -> None:
+    def __init__(
+        self,
+        suite: str,
+        task: str | int,
+        scene: tuple[Problem, Any] | None = None,
+        distractors: tuple[str, ...] = (),
+    ) -> None:
         known = suites()
         if suite not in known:
             hint = did_you_mean(suite, known)
@@ -68,12 +75,13 @@ class World:
             hint, last = did_you_mean(task, tasks) if isinstance(task, str) else "", len(tasks) - 1
             raise ConfigError(f"{suite} has no task {str(task)[:120]!a}: it must be a name, or 0 to {last}.{hint}")
         self.suite, self.task = suite, str(task)
-        problem, self.model = load_scene(suite, self.task)
+        problem, self.model = load_scene(suite, self.task) if scene is None else scene
         self.problem: Problem = problem
         self.data: Any = mujoco.MjData(self.model)
         self.arm = TorqueArm(self.model, self.data)
         self.height = arena_of(problem.name).height  # of what things stand on
         self.objects = tuple(problem.objects)  # what can be moved, as in the BDDL file
+        self.distractors = distractors
         self.fixtures = tuple(fixtures_of(problem))  # cabinets, stoves, ...; without the table itself
         self.kinds = {**problem.objects, **fixtures_of(problem)}  # name -> type
         self.joints = tuple(joints_of(problem))  # wooden_cabinet_1_top_level, flat_stove_1_button, ...
@@ -86,7 +94,7 @@ class World:
         free = {int(self.model.joint(name).dofadr[0]) + dof for name in self.objects for dof in range(6)}
         self.fixed_dofs = np.array([dof for dof in range(self.model.nv) if dof not in free])
         self._surface = self.model.geom(SURFACE).id
-        self._tables = {name for name in problem.fixtures if name not in self.kinds}
+        self.tables = {name for name in problem.fixtures if name not in self.kinds}
         self._roots = [self.model.body(self.model.body_rootid[body]).name for body in range(self.model.nbody)]
         self._owner_of = [self._roots[body] for body in self.model.geom_bodyid]
 
@@ -187,7 +195,7 @@ class World:
 
     def touching(self, name: str, other: str) -> bool:
         """Do two things touch? The table goes by its own name."""
-        return any({name, other} == {self._touched(a), self._touched(b)} for a, b in self.data.contact.geom.tolist())
+        return any({name, other} == {self.touched(a), self.touched(b)} for a, b in self.data.contact.geom.tolist())
 
     def held(self) -> str | None:
         """The object between the fingers."""
@@ -224,5 +232,6 @@ class World:
             raise ConfigError(f"nothing in this task is called {name[:80]!a}.{did_you_mean(name, known)}")
         return site
 
-    def _touched(self, geom: int) -> str:
-        return next(iter(self._tables)) if geom == self._surface and self._tables else self._owner_of[geom]
+    def touched(self, geom: int) -> str:
+        """The owner of a geom, where the surface that things stand on is the table's."""
+        return next(iter(self.tables)) if geom == self._surface and self.tables else self._owner_of[geom]

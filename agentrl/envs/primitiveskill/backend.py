@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from agentrl.envs.common.perturb import Perturbation
 from agentrl.envs.common.primitives import SEPARATOR, Action, Grammar, Point, Result
 
 __all__ = [
@@ -55,6 +56,7 @@ class Start:
     things: tuple[Thing, ...]
     places: dict[str, tuple[float, float, float]]  # name -> x, y, angle in radians; z follows from what it stands on
     values: dict[str, float]  # such as drawer_open_value in mm
+    look: tuple[Perturbation, str] | None = None  # what changes the light, the camera and surfaces, and of which task
 
 
 class Backend(Protocol):

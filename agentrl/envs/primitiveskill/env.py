@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -16,7 +16,9 @@ from agentrl.core.parsing import Turn
 from agentrl.core.seeding import named_noise
 from agentrl.core.slow import notify_if_slow
 from agentrl.core.spaces import AnyText
+from agentrl.envs.common.perturb import read_perturbation
 from agentrl.envs.primitiveskill.backend import GRAMMAR, PARAMETERS, SEPARATOR, Action, Start, pick, place, read_turn
+from agentrl.envs.primitiveskill.perturb import perturbed_start
 from agentrl.envs.primitiveskill.starts import CANDIDATES, StartNames, candidate, solved_attempt
 from agentrl.envs.primitiveskill.state import SkillState, whole
 from agentrl.envs.primitiveskill.table import Table
@@ -25,6 +27,7 @@ from agentrl.envs.primitiveskill.words import GUIDES, describe, facts, rules
 
 KINDS = ("text", "visual")
 STAGE_REWARDS = ("highest", "subgoal")
+MOVING = ("distractors", "poses")  # factors of a perturbation that change what is simulated
 # What random play does where nothing better is known: every action of it is possible.
 SAMPLES = (
     *(f"{verb}({x},{y},20)" for verb in ("pick", "place") for x in (-80, 0, 80) for y in (-120, 0, 120)),
@@ -52,7 +55,8 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     ![The four tasks: a start above, what the oracle makes of it below](../../_static/primitiveskill.png)
 
     ## Observations
-    - `Visual`: `{"text", "image"}`, a picture from the viewer's side; `<image>` marks its place in the text.
+    - `Visual`: `{"text", "image"}`, a picture of the whole workspace from the viewer's side; `<image>` marks its
+      place in the text.
     - `Text`: `{"text"}`; instead of a picture, sentences say what it would show: roughly where each object is, what is
       on or in what, and the order of all objects from left to right and from near to far. That is enough to match
       names and positions.
@@ -102,12 +106,33 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     - `backend="mujoco"`, or `"mani_skill"`, where ManiSkill and sapien are installed (x86-64 only).
     - `stage_reward="highest"` or `"subgoal"`, `success_reward=10.0`, `step_penalty=-0.1`, `invalid_penalty=-0.1`.
     - `max_turns=3`, `max_actions_per_turn=2`, `image_size=256`, `split="train"`, `render_mode=None`.
+    - `perturb=None`, `perturb_seed=0`: see Robustness (`backend="mujoco"` alone; a task of your own needs `paraphrases`
+      for `instructions`).
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
     - `whole_turn_penalty=False`: when True, an invalid turn costs at least what all its actions would (-0.2 here).
 
     A task id is `place:train:17`. The splits have 2,000, 200 and 200 of them, drawn from seeds that they do not share.
     Each is a start that the oracle has solved within the default limits: this is tried out when the id is first used
     (about as long as an episode takes), and kept in the cache for these sources, versions and this kind of processor.
+
+    ## Robustness
+    `perturb="light:2,camera:1"`, or a dict of the same, changes the world by factors with levels from 0 (not at all) to
+    3. What is drawn depends on the task's id, the factor and `perturb_seed` alone: the same for every policy and
+    process, and after a snapshot; a higher level goes further the same way.
+
+    | factor | what changes, at levels 1, 2 and 3 |
+    |---|---|
+    | `light` | 75, 55, 38 % or 108, 116, 125 % of it; tinted by 5, 11, 18 %; from 25, 55, 100 degrees aside |
+    | `camera` | the viewer goes round the table by 4, 8, 14 degrees, up or down by 2, 4, 7, and 2, 5, 9 % away |
+    | `textures` | table and floor get other patterns and colours, mixed in by 25, 50, 100 % |
+    | `distractors` | 1, 2, 3 cubes or a lime that no task is about, apart from everything |
+    | `poses` | everything 10, 20, 30 mm aside together, each cube turned by 0.15, 0.35, 0.60 rad |
+    | `instructions` | other verbs; another order of words; a wish in place of a command |
+
+    Starts with distractors or other poses are drawn until the oracle solves one, like all starts. `agentrl eval ID
+    --perturb all` prints success by factor and level beside the unchanged world.
+
+    ![Each factor at levels 0 to 3](../../_static/primitiveskill_perturbed.png)
 
     ## A task of your own
     A subclass of `Task` says what is on the table, what is asked, how far it is done and how to do it; its judges,
@@ -154,7 +179,9 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
 
     state_type = SkillState
     representations = frozenset({"natural", "structured"})
-    safe_arguments = ("kind", "task", "stage_reward", "success_reward", "step_penalty", "image_size")
+    safe_arguments = (
+        "kind", "task", "stage_reward", "success_reward", "step_penalty", "image_size", "perturb", "perturb_seed",
+    )  # fmt: skip
     action_names = tuple(PARAMETERS)
     action_separator = SEPARATOR
     guides: ClassVar[dict[str, str]] = GUIDES
@@ -169,6 +196,8 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         success_reward: float = 10.0,
         step_penalty: float = -0.1,
         image_size: int = 256,
+        perturb: str | Mapping[str, int] | None = None,
+        perturb_seed: int = 0,
         max_turns: int = 3,
         max_actions_per_turn: int = 2,
         **others: Any,
@@ -183,8 +212,13 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         self.step_penalty = finite_number("step_penalty", step_penalty)
         self.image_size = whole_number("image_size", image_size, at_least=32, at_most=1024)
         self.task, self._names = find_task(task), StartNames(task, self.split)
+        self.change = read_perturbation(perturb, perturb_seed)
+        if self.change and backend != "mujoco":
+            raise ConfigError(f'perturb must be None with backend="{backend}"; got "{self.change}"')
+        if self.change.level("instructions") and not self.task.paraphrases:
+            raise ConfigError(f"perturb must leave out instructions: the task {task} has no paraphrases")
         self._table = Table(backend)
-        self._number, self._attempt = 0, 0  # which start is played
+        self._number, self._attempt, self._variant = 0, 0, 0  # which start is played
         self._best = -1  # the highest stage that was reached
         parts: dict[str, spaces.Space] = {"text": AnyText()}
         if kind == "visual":
@@ -209,16 +243,32 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
 
     def _begin(self, task: int) -> None:
         with notify_if_slow(f"checking that {self._names[task]} can be solved, once", seconds=5.0):
-            attempt = solved_attempt(self.task, self._table, self.split, task)
-        self._number, self._attempt = task, attempt
-        self._table.begin(self._candidate(task, attempt))
+            attempt = solved_attempt(
+                self.task, self._table, f"{self.split}-{task}", lambda one: candidate(self.task, self.split, task, one)
+            )
+            variant = 0
+            if places := [f"{name[0]}{self.change.level(name)}" for name in MOVING if self.change.level(name)]:
+                name = f"{self.split}-{task}-{''.join(places)}-{self.change.seed}"
+                variant = solved_attempt(self.task, self._table, name, lambda one: self._candidate(task, attempt, one))
+        self._number, self._attempt, self._variant = task, attempt, variant
+        self._table.begin(self._candidate(task, attempt, variant))
         self._best = self.task.stage(self._table.scene)  # what holds from the beginning is not paid
 
-    def _candidate(self, number: int, attempt: int) -> Start:
-        return candidate(self.task, self.split, number, attempt)
+    def _candidate(self, number: int, attempt: int, variant: int) -> Start:
+        start = candidate(self.task, self.split, number, attempt)
+        return perturbed_start(start, self.change, self._names[number], variant) if self.change else start
 
     def _task(self) -> str:
         return self._names[self._number]
+
+    @property
+    def instruction(self) -> str:
+        """What the agent is told."""
+        level = self.change.level("instructions")
+        if not level:
+            return self.task.instruction
+        wordings = self.task.paraphrases[level - 1]
+        return wordings[int(self.change.random("instructions", self._task()).integers(len(wordings)))]
 
     # ------------------------------------------------------------------ turns
 
@@ -243,7 +293,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         """Named positions in whole millimetres."""
         scene = self._table.scene
         return SkillState(
-            self.task.instruction,
+            self.instruction,
             {name: whole(at) for name, at in scene.positions.items()},
             {name: round(value) for name, value in scene.values.items()},
             scene.held,
@@ -312,6 +362,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         return {
             "number": self._number,
             "attempt": self._attempt,
+            "variant": self._variant,
             "best": self._best,
             "place": self._index,
             "stride": self._stride,
@@ -323,8 +374,9 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         if saved.number >= len(self._names):
             raise ValueError("this split has no such task")
         self._restore_walk(saved.place, saved.stride)
-        self._table.load(self._candidate(saved.number, saved.attempt), saved.table)
-        self._number, self._attempt, self._best = saved.number, saved.attempt, saved.best
+        self._table.load(self._candidate(saved.number, saved.attempt, saved.variant), saved.table)
+        self._number, self._attempt, self._variant = saved.number, saved.attempt, saved.variant
+        self._best = saved.best
 
     def close(self) -> None:
         """Free the simulator; a later `reset` makes another one."""
@@ -335,6 +387,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
 class _Saved(msgspec.Struct):
     number: Annotated[int, msgspec.Meta(ge=0)]
     attempt: Annotated[int, msgspec.Meta(ge=0, lt=CANDIDATES)]
+    variant: Annotated[int, msgspec.Meta(ge=0, lt=CANDIDATES)]
     best: int
     place: int
     stride: int

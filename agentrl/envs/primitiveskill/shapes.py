@@ -15,7 +15,9 @@ from agentrl.envs.primitiveskill.backend import Thing
 
 MOVABLE = ("cube", "sphere")
 BASE = (-0.615, 0.0, 0.0)  # of the arm, in metres
-EYE, LOOKS_AT, VIEW = (0.75, 0.0, 0.76), (-0.085, 0.0, 0.03), 46.0  # of the viewer, in metres and degrees
+# The viewer, in metres and degrees: far away with a narrow view, so that the 600 mm of the workspace fill the picture
+# from side to side at the back as at the front. Nearer, only its front edge would, and what stands behind be smaller.
+EYE, LOOKS_AT, VIEW = (2.68, 0.0, 3.02), (0.0, 0.0, 0.045), 8.95
 
 HEIGHT = 1.2  # of the cabinet
 TRAY = (0.03, 0.85)  # from the drawer's lower side to its rim

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,7 +30,8 @@ COUNTS = {"train": 2000, "dev": 200, "test": 200}
 TURNS, ACTIONS = 3, 2  # the default limits
 CANDIDATES = 20  # of a number; the oracle solves nearly all, so that even a second one is rare
 HERE = Path(__file__).parent
-SOURCES = (HERE, HERE.parent / "common" / "mujoco")  # what decides how an episode goes
+COMMON = HERE.parent / "common"
+SOURCES = (HERE, COMMON / "mujoco")  # what decides how an episode goes
 PACKAGES = ("mujoco", "numpy", "mani_skill", "sapien")
 
 
@@ -61,17 +62,18 @@ def candidate(task: Task, split: str, number: int, attempt: int) -> Start:
     return task.draw(np.random.default_rng(mixed_seed(name, list(COUNTS).index(split), number, attempt)))
 
 
-def solved_attempt(task: Task, table: Table, split: str, number: int) -> int:
-    """Which candidate of a number the oracle solves first, as the cache says or as is tried out now on the table."""
+def solved_attempt(task: Task, table: Table, name: str, draw: Callable[[int], Start]) -> int:
+    """Which candidate of a start of this name the oracle solves first, as the cache says or as is tried out now on the
+    table. `draw` makes the start of each."""
 
     def search() -> dict[str, np.ndarray]:
         for attempt in range(CANDIDATES):
-            if solves(task, table, candidate(task, split, number, attempt)):
+            if solves(task, table, draw(attempt)):
                 return {"attempt": np.array([attempt])}
         raise EnvFault(f"the oracle of {type(task).__name__} solves none of {CANDIDATES} starts")
 
-    name = f"primitiveskill/{fingerprint(type(task), table.backend)}/{split}-{number}"
-    return int(cached_arrays(name, search, _usable)["attempt"][0])
+    path = f"primitiveskill/{fingerprint(type(task), table.backend)}/{name}"
+    return int(cached_arrays(path, search, _usable)["attempt"][0])
 
 
 def solves(task: Task, table: Table, start: Start) -> bool:
@@ -95,7 +97,7 @@ def fingerprint(task: type[Task], backend: str) -> str:
     """Differs where an episode might go differently: other sources, versions or processors."""
     digest = hashlib.blake2b(f"{task.__qualname__} {backend} {platform.machine()}".encode(), digest_size=12)
     files = [path for folder in SOURCES for path in sorted(folder.rglob("*.py"))]
-    for path in [*files, Path(inspect.getfile(task))]:
+    for path in [*files, COMMON / "perturb.py", Path(inspect.getfile(task))]:
         digest.update(path.read_bytes())
     for package in PACKAGES:
         try:

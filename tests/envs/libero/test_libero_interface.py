@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from math import pi
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -15,6 +18,7 @@ from agentrl.envs.libero.starts import READY
 from agentrl.envs.libero.task_ids import Chosen
 
 pytestmark = pytest.mark.extra_robots
+ROOT = Path(__file__).parents[3]
 START = {"task": "libero_spatial/3:test:7"}
 
 
@@ -108,12 +112,15 @@ def arrays_alone() -> gym.Env:
 
 
 def test_stable_baselines3_takes_the_observation_without_text():
-    from stable_baselines3 import PPO
+    from stable_baselines3 import PPO, SAC
     from stable_baselines3.common.env_checker import check_env
 
     with arrays_alone() as env:
         check_env(env.unwrapped)
         PPO("MultiInputPolicy", env, n_steps=4, batch_size=4, n_epochs=1, device="cpu").learn(4)
+        settings = {"buffer_size": 20, "learning_starts": 1, "batch_size": 2, "device": "cpu"}
+        learner = SAC("MultiInputPolicy", env, **settings).learn(4)
+        assert learner.replay_buffer.size() == 4 and learner._n_updates > 0
 
 
 def test_vectors_share_the_memory_of_the_observation_without_text():
@@ -125,3 +132,23 @@ def test_vectors_share_the_memory_of_the_observation_without_text():
         assert (seen["proprio"][0, :3] > first["proprio"][0, :3]).all()
     finally:
         envs.close()
+
+
+DEFAULTS = """
+import gymnasium as gym, numpy as np
+from tests.envs.libero.test_libero_interface import arrays_alone
+arrays_alone().reset(seed=0)  # a process that has drawn itself
+envs = gym.vector.AsyncVectorEnv([arrays_alone] * 2)
+first, _ = envs.reset(seed=[1, 2])
+seen, *_ = envs.step(np.full((2, 7), 0.5, np.float32))
+print(seen["image"].shape, bool((seen["proprio"][:, :3] > first["proprio"][:, :3]).all()))
+envs.close()
+"""
+
+
+def test_a_vector_with_its_defaults_forks_a_process_that_has_drawn_already():
+    # In a process of its own: other tests draw by other means, whose threads would be lost in the fork.
+    done = subprocess.run(
+        [sys.executable, "-c", DEFAULTS], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.strip() == "(2, 36, 36, 3) True"

@@ -95,6 +95,10 @@ class OfficialSimulation:
             [*(self._seen["poses"][name] for name in objects), [self._seen["joints"][name] for name in joints]]
         )
 
+    def distractors(self) -> dict[str, np.ndarray]:
+        """There are none."""
+        return {}
+
     def held(self) -> str | None:
         """The object between the fingers."""
         return self._seen["held"]

@@ -86,7 +86,8 @@ class LiberoTextEnv(LiberoTasks):
     move, and the turn ends there.
 
     ## Rewards
-    `success` 1 when the goal is reached; an invalid action costs `invalid` -0.1.
+    `success` 1 when the goal is reached; an invalid action costs `invalid` -0.1. `reward="staged"` pays part of the 1
+    on the way, as in `agentrl/LIBERO-Spatial-v0`.
 
     ## Episode end
     Terminates when the goal is reached. Truncates after `max_turns` turns (`info["limit"] == "task"`).
@@ -94,6 +95,8 @@ class LiberoTextEnv(LiberoTasks):
     ## Arguments
     - `suite="libero_spatial"`, which the id gives; `task=None`: all of its tasks in turn, or one's number or name.
     - `max_turns=8`, `max_actions_per_turn=2`, `invalid_penalty=-0.1`, `split="train"`, `render_mode=None`.
+    - `reward="success"` or `"staged"`; `perturb=None`, `perturb_seed=0`: other things, starts and words, as in
+      `agentrl/LIBERO-Spatial-v0`; light, camera and textures change no text.
     - `full_info=True`; False: only `success`, `valid` and `effective`. `whole_turn_penalty=False`.
 
     Task ids and splits are those of the continuous kinds: `libero_spatial/3:test:17`.
@@ -132,7 +135,7 @@ class LiberoTextEnv(LiberoTasks):
     ) -> None:
         super().__init__(max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, **others)
         self._choose_tasks(suite, task)
-        self._simulation: ProceduralSimulation = ProceduralSimulation()
+        self._simulation: ProceduralSimulation = ProceduralSimulation(change=self.change)
         self.observation_space = spaces.Dict({"text": AnyText()})
         self.action_space = AnyText(SAMPLES, max_words=self.max_actions_per_turn, separator=SEPARATOR)
 
@@ -144,9 +147,11 @@ class LiberoTextEnv(LiberoTasks):
     def _act(self, primitive: Action) -> Outcome:
         before = self.state()
         feedback = self._arm().run(primitive).feedback
-        if self._simulation.world.goal_holds():
-            return Outcome({"success": 1.0}, True, True, True, f"{feedback} The task is done.")
-        return Outcome({}, effective=self.state() != before, feedback=feedback)
+        success = self._simulation.world.goal_holds()
+        terms = self._reward_terms(success)
+        if success:
+            return Outcome(terms, True, True, True, f"{feedback} The task is done.")
+        return Outcome(terms, effective=self.state() != before, feedback=feedback)
 
     def _arm(self) -> Primitives:
         return Primitives(self._simulation.world, self._simulation.controller, settle)

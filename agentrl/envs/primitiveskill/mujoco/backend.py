@@ -83,7 +83,7 @@ class MujocoBackend(Primitives):
     def begin(self, start: Start) -> None:
         """Set the table; the arm is at rest above it."""
         things = {thing.name: thing for thing in start.things}
-        self.model = compile_scene(start.things)
+        self.model = compile_scene(start.things, start.look)
         self.data = mujoco.MjData(self.model)
         self._motion = MujocoMotion(self.model, self.data, things)
         for name, (x, y, angle) in start.places.items():

@@ -14,7 +14,9 @@ import numpy as np
 
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.common.mujoco.looks import change_model, change_surfaces
 from agentrl.envs.common.mujoco.panda import HARD, add_panda
+from agentrl.envs.common.perturb import Perturbation
 from agentrl.envs.primitiveskill.backend import Thing
 from agentrl.envs.primitiveskill.shapes import (
     BASE,
@@ -33,7 +35,7 @@ from agentrl.envs.primitiveskill.shapes import (
 )
 
 mujoco = load()
-CAMERA = "viewer"
+CAMERA, TABLE, GROUND = "viewer", "table", "ground"
 MAX_SIZE = 1024  # pixels of a picture's side
 
 WOOD, EDGE, FLOOR = (0.78, 0.66, 0.50), (0.55, 0.42, 0.30), (0.42, 0.48, 0.56)
@@ -43,8 +45,8 @@ UNTOUCHED = {"contype": 0, "conaffinity": 0}  # for the eye only
 
 
 @lru_cache(maxsize=16)
-def compile_scene(things: tuple[Thing, ...]) -> Any:
-    """The model of a table with these things."""
+def compile_scene(things: tuple[Thing, ...], look: tuple[Perturbation, str] | None = None) -> Any:
+    """The model of a table with these things, perhaps in another light, through another camera, of other surfaces."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     spec.option.timestep = 0.002
@@ -58,14 +60,20 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     add_panda(spec, BASE)
     for thing in things:
         ADD[thing.shape](spec, thing)
-    return spec.compile()
+    if look is not None:
+        change_surfaces(spec, [(spec.geom(TABLE), WOOD), (spec.geom(GROUND), FLOOR)], *look)
+    model = spec.compile()
+    if look is not None:
+        change_model(model, *look, CAMERA, (0.0, 0.0, 0.0))
+    return model
 
 
 def _add_room(spec: Any) -> None:
     world = spec.worldbody
-    world.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, pos=(0, 0, -0.75), size=(4, 4, 0.1), rgba=(*FLOOR, 1.0))
+    plane = mujoco.mjtGeom.mjGEOM_PLANE
+    world.add_geom(name=GROUND, type=plane, pos=(0, 0, -0.75), size=(4, 4, 0.1), rgba=(*FLOOR, 1.0))
     middle, half = np.array([-0.20, 0.0, -0.02]), np.array([0.62, 0.52, 0.02])
-    world.add_geom(name="table", type=BOX, pos=middle, size=half, rgba=(*WOOD, 1.0))
+    world.add_geom(name=TABLE, type=BOX, pos=middle, size=half, rgba=(*WOOD, 1.0))
     world.add_geom(type=BOX, pos=middle - (0, 0, 0.04), size=half * 1.02, rgba=(*EDGE, 1.0))
     world.add_light(pos=(0.5, -0.7, 1.7), dir=(-0.45, 0.45, -1.0), diffuse=(0.55,) * 3, specular=(0.15,) * 3)
     world.add_light(

@@ -20,6 +20,7 @@ class Task(ABC):
     """The things of a task, what is asked, how far it is done, and how to do it."""
 
     instruction: ClassVar[str]  # what the agent is told
+    paraphrases: ClassVar[tuple[tuple[str, ...], ...]] = ()  # the same in other words, by level from 1
     stage_names: ClassVar[tuple[str, ...]]  # what each stage means, for people; the last one is success
 
     @abstractmethod
@@ -47,6 +48,20 @@ class Stack(Task):
     """Three cubes; the order of the tower is given."""
 
     instruction = "Stack the cubes: the red cube on the green cube, and the yellow cube on the red cube."
+    paraphrases = (
+        (
+            "Pile the cubes up: set the red cube on the green cube, and the yellow cube on the red cube.",
+            "Build a stack: place the red cube on the green cube, then the yellow cube on the red cube.",
+        ),
+        (
+            "On the green cube, put the red cube; on the red cube, put the yellow cube.",
+            "The red cube should go on the green cube, and the yellow cube on the red cube.",
+        ),
+        (
+            "I would like a tower: the green cube carries the red cube, and the red cube carries the yellow cube.",
+            "Make a tower that has, from bottom to top, the green cube, the red cube and the yellow cube.",
+        ),
+    )
     stage_names = (
         "the red cube is in the gripper",
         "the red cube is on the green cube",
@@ -92,6 +107,20 @@ class Place(Task):
     """Two cubes and two round marks."""
 
     instruction = "Put the red cube on the left target and the green cube on the right target."
+    paraphrases = (
+        (
+            "Set the red cube on the left target and the green cube on the right target.",
+            "Move the red cube onto the left target, and the green cube onto the right target.",
+        ),
+        (
+            "On the left target, place the red cube; on the right target, place the green cube.",
+            "The red cube should go onto the left target, and the green cube onto the right target.",
+        ),
+        (
+            "I would like the left target to be covered by the red cube, and the right target by the green cube.",
+            "The left target is meant for the red cube, the right target for the green cube: bring them there.",
+        ),
+    )
     stage_names = (
         "a cube is in the gripper",
         "one cube is on its target",
@@ -112,7 +141,8 @@ class Place(Task):
     def stages(self, scene: Scene) -> tuple[bool, ...]:
         """A cube is on its target when it stands on the table with its middle within 20 mm in x and in y."""
         stored = [scene.on(name, target) for name, target in GOALS.items()]
-        return scene.held is not None, any(stored), any(stored) and scene.held is not None, all(stored)
+        held = scene.held in GOALS
+        return held, any(stored), any(stored) and held, all(stored)
 
     def plan(self, scene: Scene) -> list[Action] | None:
         """Bring each cube that is not there yet: first those whose target is free, of these first what is held."""
@@ -136,6 +166,20 @@ class Drawer(Task):
     """An apple and an open drawer."""
 
     instruction = "Put the apple into the drawer and close the drawer."
+    paraphrases = (
+        (
+            "Place the apple in the drawer and shut the drawer.",
+            "Lay the apple into the drawer, then shut the drawer.",
+        ),
+        (
+            "Into the drawer with the apple, and then the drawer should be shut.",
+            "The apple should go into the drawer, which should be closed afterwards.",
+        ),
+        (
+            "I would like the apple to be in the closed drawer when you are finished.",
+            "Store the apple: the drawer is its place, and do not leave the drawer open.",
+        ),
+    )
     stage_names = (
         "the apple is in the gripper",
         "the apple is in the drawer",
@@ -178,6 +222,20 @@ class Align(Task):
     """Two cubes; where they are along the line does not matter."""
 
     instruction = "Move the red cube and the green cube so that both have x = 0, to within 10 mm."
+    paraphrases = (
+        (
+            "Bring the red cube and the green cube to x = 0, each to within 10 mm.",
+            "Shift the red cube and the green cube until both are at x = 0, give or take 10 mm.",
+        ),
+        (
+            "To x = 0, within 10 mm, is where the red cube and the green cube should go.",
+            "Within 10 mm of x = 0: there the red cube and the green cube should be put.",
+        ),
+        (
+            "I would like the red cube and the green cube to stand on the line x = 0, no more than 10 mm off it.",
+            "Line up the red cube and the green cube: neither may be more than 10 mm away from x = 0.",
+        ),
+    )
     stage_names = ("one cube is on the line x = 0", "both cubes are on the line x = 0")
 
     def draw(self, random: np.random.Generator) -> Start:
@@ -205,9 +263,11 @@ class Align(Task):
         for name in todo:
             # The nearest place of the line that no other thing, or its own place there, takes.
             y = plan.scene.positions[name][1]
-            others = [(0.0, at[1]) for other, at in plan.scene.positions.items() if other != name]
+            others = [
+                (0.0, at[1]) if other in CUBES else at for other, at in plan.scene.positions.items() if other != name
+            ]
             spots = sorted((float(spot) for spot in range(-200, 201, 10)), key=lambda spot, y=y: abs(spot - y))
-            spot = next(spot for spot in [y, *spots] if free((0.0, spot), others))
+            spot = next((spot for spot in [y, *spots] if free((0.0, spot), others)), y)
             plan.carry(name, (0.0, spot, plan.scene.things[name].size))
         return plan.actions
 
