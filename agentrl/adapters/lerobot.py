@@ -11,7 +11,7 @@ On the command line the same is `--policy lerobot:FOLDER`. lerobot wants an olde
 it has a virtual environment of its own, with agentrl in it (`scripts/setup.sh lerobot`).
 
 `LeRobotEnv` is an environment as lerobot's `make_env` would give it, for `lerobot.scripts.lerobot_eval.eval_policy`.
-Data sets need no lerobot: `agentrl.rollout.lerobot_dataset`.
+Data sets need no lerobot: `agentrl.rollout.lerobot`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gymnasium import spaces
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.policy import Conversation, Generation, require_envs
 from agentrl.core.seeding import mixed_seed
-from agentrl.rollout.lerobot_dataset import ACTION, camera_keys
+from agentrl.rollout.lerobot.names import ACTION, camera_keys
 from agentrl.rollout.prompts import read_observation
 
 INSTALL = "python3 -m venv .venv-lerobot && .venv-lerobot/bin/pip install 'lerobot==0.4.4' 'agentrl-suite[robots]'"
@@ -51,11 +51,12 @@ class MissingLeRobot(MissingExtra):
 
 
 try:
+    import lerobot  # noqa: F401  # pyright: ignore  (first: where it is missing nothing heavy is loaded)
     import torch
-    from lerobot.configs.policies import PreTrainedConfig
-    from lerobot.envs.utils import preprocess_observation
-    from lerobot.policies.factory import get_policy_class, make_pre_post_processors
-    from lerobot.policies.pretrained import PreTrainedPolicy
+    from lerobot.configs.policies import PreTrainedConfig  # pyright: ignore
+    from lerobot.envs.utils import preprocess_observation  # pyright: ignore
+    from lerobot.policies.factory import get_policy_class, make_pre_post_processors  # pyright: ignore
+    from lerobot.policies.pretrained import PreTrainedPolicy  # pyright: ignore
 except ImportError as error:
     raise MissingLeRobot() from error
 
@@ -101,13 +102,16 @@ class LeRobotPolicy:
         seed: int = 0,
     ) -> None:
         self.seed = seed
+        parts = (policy, preprocessor, postprocessor)
         if isinstance(policy, (str, Path)):
-            policy, preprocessor, postprocessor = load(policy, device)
+            parts = load(policy, device)
         elif preprocessor is None or postprocessor is None:
             raise ConfigError("a policy in memory must come with its preprocessor and postprocessor")
-        self.policy, self.preprocessor, self.postprocessor = policy.eval(), preprocessor, postprocessor
+        self.policy: Any = parts[0]
+        self.policy.eval()
+        self.preprocessor, self.postprocessor = parts[1:]
         # The environment's random generator, which tells a new episode; the policy with its queue; steps so far.
-        self._players: WeakKeyDictionary[gym.Env, tuple[Any, PreTrainedPolicy, int]] = WeakKeyDictionary()
+        self._players: WeakKeyDictionary[gym.Env, tuple[Any, Any, int]] = WeakKeyDictionary()
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One action, or chunk, for each environment."""

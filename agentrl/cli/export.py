@@ -13,7 +13,7 @@ from agentrl.cli.arguments import Common
 from agentrl.cli.output import print_json
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.lerobot_dataset import write_lerobot
+from agentrl.rollout.lerobot import write_lerobot
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import with_pictures
 

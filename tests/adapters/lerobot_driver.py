@@ -1,9 +1,9 @@
 """What lerobot itself says about agentrl's side of it; runs in lerobot's virtual environment, prints one JSON object.
 
-    .venv-lerobot/bin/python -m tests.adapters.lerobot_driver read DATASET TRAJECTORIES
-    .venv-lerobot/bin/python -m tests.adapters.lerobot_driver observe
-    .venv-lerobot/bin/python -m tests.adapters.lerobot_driver play DATASET FOLDER
-    .venv-lerobot/bin/python -m tests.adapters.lerobot_driver record FOLDER
+.venv-lerobot/bin/python tests/adapters/lerobot_driver.py read DATASET TRAJECTORIES
+.venv-lerobot/bin/python tests/adapters/lerobot_driver.py observe
+.venv-lerobot/bin/python tests/adapters/lerobot_driver.py play DATASET FOLDER
+.venv-lerobot/bin/python tests/adapters/lerobot_driver.py record FOLDER
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from lerobot.scripts.lerobot_eval import eval_policy, rollout
 import agentrl  # noqa: F401  (registers the ids)
 from agentrl.adapters.lerobot import LeRobotEnv, LeRobotPolicy
 from agentrl.rollout.evaluate import evaluate
-from agentrl.rollout.lerobot_dataset import ACTION, STATE, camera_keys, instruction_of, read_lerobot
+from agentrl.rollout.lerobot import read_lerobot
+from agentrl.rollout.lerobot.names import ACTION, STATE, camera_keys
+from agentrl.rollout.lerobot.write import instruction_of
 from agentrl.rollout.trajectory_file import with_pictures
 
 ARM, SAWYER = "agentrl/LIBERO-Spatial-v0", "agentrl/MetaWorld-reach-v0"
@@ -88,7 +90,9 @@ def statistics(data: LeRobotDataset) -> dict[str, float]:
             held = np.stack([data[row][key].numpy() for row in rows])
             axis = (0, 2, 3) if held.ndim == 4 else 0
             stats = get_feature_stats(held.astype(np.float64), axis=axis, keepdims=held.ndim == 4)
-            squeezed = {name: value[0] if held.ndim == 4 and name != "count" else value for name, value in stats.items()}
+            squeezed = {
+                name: value[0] if held.ndim == 4 and name != "count" else value for name, value in stats.items()
+            }
             episodes.append({key: squeezed})
         theirs = aggregate_stats(episodes)[key]
         width = np.maximum(theirs["max"] - theirs["min"], 1e-6)
@@ -109,7 +113,7 @@ def record(folder: str) -> dict[str, Any]:
             STATE: {"dtype": "float32", "shape": (3,), "names": None},
             ACTION: {"dtype": "float32", "shape": (2,), "names": None},
         }
-        made = LeRobotDataset.create("agentrl/made", 10, features, root=root, use_videos=kind == "video", vcodec="h264")
+        made = LeRobotDataset.create("agentrl/made", 10, features, root=root, use_videos=kind == "video")
         written = []
         for episode in range(3):
             colours = np.linspace((20, 40, 60), (200, 180, 160), 5 + episode)
@@ -123,7 +127,9 @@ def record(folder: str) -> dict[str, Any]:
         made.finalize()
         episodes = list(read_lerobot(root))
         steps = [(step, episode.pictures[step.images[0]]) for episode in episodes for step in episode.steps]
-        gaps = [np.abs(seen.astype(int) - picture).max() for (_, seen), (picture, _) in zip(steps, written, strict=True)]
+        gaps = [
+            np.abs(seen.astype(int) - picture).max() for (_, seen), (picture, _) in zip(steps, written, strict=True)
+        ]
         exact = all(
             np.array_equal([*step.proprio, *step.action], numbers)
             for (step, _), (_, numbers) in zip(steps, written, strict=True)
@@ -182,8 +188,8 @@ def observe_metaworld() -> dict[str, Any]:
     theirs = MetaworldEnv("reach-v3", obs_type="pixels_agent_pos")
     ours = LeRobotEnv(gym.make(SAWYER, protocol="lerobot"))
     seen, _ = ours.reset(seed=0)
-    start: Any = ours.unwrapped._world
-    theirs._env._freeze_rand_vec, theirs._env._last_rand_vec = True, start.env._last_rand_vec.copy()
+    simulation: Any = ours.unwrapped._world._sim
+    theirs._env._freeze_rand_vec, theirs._env._last_rand_vec = True, simulation._last_rand_vec.copy()
     other, _ = theirs.reset()
     gaps, pictures, random = [], [], np.random.default_rng(0)
     for _ in range(10):
@@ -258,13 +264,13 @@ def play_act(dataset: Path, folder: Path) -> dict[str, Any]:
     beside = ours(num_envs=3)
     same_start = same_actions(ARM, size, LeRobotPolicy(folder), 7)
     return {
-        "loss": float(loss),
+        "loss": loss.item(),
         "against_lerobot": float(np.abs(theirs - same_start).max()),
         "steps": len(theirs),
         "lerobot_eval": whole["aggregated"]["pc_success"],
         "chunks_against_steps": float(np.abs(chunked[:, :10] - stepwise[:, :10]).max()),
         "side_by_side_against_alone": float(np.abs(beside - stepwise).max()),
-        "distinct": int(len(np.unique(stepwise.round(6), axis=1)[0])),
+        "distinct": len(np.unique(stepwise.round(6), axis=1)[0]),
     }
 
 

@@ -23,7 +23,7 @@ from agentrl.models.control_net import ControlNet, ControlSpec
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import ControlData, ControlDemonstrator, control_data
 from agentrl.rollout.episode import make
-from agentrl.rollout.lerobot_dataset import read_lerobot
+from agentrl.rollout.lerobot import read_lerobot
 from agentrl.rollout.trajectory import Trajectory
 
 Report = Callable[[str], Any]
