@@ -37,19 +37,20 @@ INSTALL = "python3 -m venv .venv-lerobot && .venv-lerobot/bin/pip install 'lerob
 
 
 class MissingLeRobot(MissingExtra):
-    """lerobot is not installed beside agentrl; the message says how both get an environment of their own."""
+    """lerobot, or a part of it, is not installed beside agentrl; the message says how both get an environment."""
 
-    def __init__(self) -> None:
+    def __init__(self, package: str) -> None:
         super(MissingExtra, self).__init__(
-            f"lerobot is not installed here; it needs a virtual environment of its own: {INSTALL} "
+            f"{package} is not installed here; lerobot needs a virtual environment of its own: {INSTALL} "
             "(in a checkout: scripts/setup.sh lerobot)"
         )
-        self.package = self.extra = "lerobot"
+        self.package, self.extra = package, "lerobot"
 
     def __reduce__(self) -> tuple:
-        return type(self), ()
+        return type(self), (self.package,)
 
 
+MISSING = ""  # the package that is not there: environments and names can be used without
 try:
     import lerobot  # noqa: F401  # pyright: ignore  (first: where it is missing nothing heavy is loaded)
     import torch
@@ -58,7 +59,7 @@ try:
     from lerobot.policies.factory import get_policy_class, make_pre_post_processors  # pyright: ignore
     from lerobot.policies.pretrained import PreTrainedPolicy  # pyright: ignore
 except ImportError as error:
-    raise MissingLeRobot() from error
+    MISSING = error.name or "lerobot"
 
 
 def raw_observation(observation: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +102,8 @@ class LeRobotPolicy:
         device: str = "",
         seed: int = 0,
     ) -> None:
+        if MISSING:
+            raise MissingLeRobot(MISSING)
         self.seed = seed
         parts = (policy, preprocessor, postprocessor)
         if isinstance(policy, (str, Path)):

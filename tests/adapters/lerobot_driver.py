@@ -33,11 +33,15 @@ from lerobot.scripts.lerobot_eval import eval_policy, rollout
 
 import agentrl  # noqa: F401  (registers the ids)
 from agentrl.adapters.lerobot import LeRobotEnv, LeRobotPolicy
+from agentrl.core.errors import ConfigError
+from agentrl.policies import load_policy
+from agentrl.rollout.episode import play_episode
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.lerobot import read_lerobot
 from agentrl.rollout.lerobot.names import ACTION, STATE, camera_keys
 from agentrl.rollout.lerobot.write import instruction_of
 from agentrl.rollout.trajectory_file import with_pictures
+from agentrl.wrappers import ActionChunks
 
 ARM, SAWYER = "agentrl/LIBERO-Spatial-v0", "agentrl/MetaWorld-reach-v0"
 SHORT = {"protocol": "lerobot", "max_turns": 12, "image_size": 96}
@@ -262,7 +266,7 @@ def play_act(dataset: Path, folder: Path) -> dict[str, Any]:
     stepwise = ours()
     chunked = ours(wrappers=[{"wrapper": "ActionChunks", "size": 5}])
     beside = ours(num_envs=3)
-    same_start = same_actions(ARM, size, LeRobotPolicy(folder), 7)
+    same_start = same_actions(ARM, size, load_policy(f"lerobot:{folder}"), 7)
     return {
         "loss": loss.item(),
         "against_lerobot": float(np.abs(theirs - same_start).max()),
@@ -270,17 +274,31 @@ def play_act(dataset: Path, folder: Path) -> dict[str, Any]:
         "lerobot_eval": whole["aggregated"]["pc_success"],
         "chunks_against_steps": float(np.abs(chunked[:, :10] - stepwise[:, :10]).max()),
         "side_by_side_against_alone": float(np.abs(beside - stepwise).max()),
+        "refusals": refusals(folder),
         "distinct": len(np.unique(stepwise.round(6), axis=1)[0]),
     }
 
 
-def same_actions(env_id: str, kwargs: dict[str, Any], policy: LeRobotPolicy, seed: int) -> np.ndarray:
+def same_actions(env_id: str, kwargs: dict[str, Any], policy: Any, seed: int) -> np.ndarray:
     """What our policy plays from the start that a plain seed gives."""
-    from agentrl.rollout.episode import play_episode
-
-    env = gym.make(env_id, **kwargs)
-    record = play_episode(env, policy, seed)
+    record = play_episode(gym.make(env_id, **kwargs), policy, seed)
     return np.array([step.action for step in record.steps])
+
+
+def refusals(folder: Path) -> list[str]:
+    """What is said where a policy and an environment do not fit, or there is no policy."""
+    policy, said = LeRobotPolicy(folder), []
+    wrong = ActionChunks(gym.make(ARM, **SHORT), 4)
+    for env in (gym.make(ARM, obs_mode="state"), gym.make(SAWYER, obs_mode="state"), wrong):
+        try:
+            play_episode(env, policy, 0)
+        except ConfigError as error:
+            said.append(str(error))
+    try:
+        LeRobotPolicy(folder / "nothing")
+    except ConfigError as error:
+        said.append(str(error))
+    return said
 
 
 def play_diffusion() -> dict[str, Any]:

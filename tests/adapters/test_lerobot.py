@@ -6,14 +6,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
-from agentrl.core.errors import MissingExtra
+from agentrl.adapters.lerobot import LeRobotEnv, raw_observation
+from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies import load_policy
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.lerobot import write_lerobot
 from agentrl.rollout.trajectory_file import TrajectoryWriter, with_pictures
 from tests.adapters.referee import ask
+from tests.toy_control import PUCK
 
 real = [pytest.mark.long, pytest.mark.lerobot, pytest.mark.extra_robots]
 SMALL = {"protocol": "lerobot", "image_size": 96}
@@ -67,8 +71,34 @@ class TestReal:
         assert act["against_lerobot"] == 0.0 and act["steps"] == act["distinct"] == 12
         assert act["chunks_against_steps"] == 0.0 and act["side_by_side_against_alone"] < 1e-5
         assert act["lerobot_eval"] == 0.0 < act["loss"]  # random weights solve nothing
+        state, sawyer, chunks, nothing = act["refusals"]
+        assert "must show observation.images.image (3, 96, 96), which the policy reads; it shows" in state
+        assert "must show observation.images.image" in sawyer
+        assert "ActionChunks must have the size 5" in chunks and "got the size 4" in chunks
+        assert "must be a folder with config.json" in nothing
         assert diffusion["same_seed"] < 1e-5 < diffusion["another_seed"]
         assert diffusion["success_ci"][0] == 0.0
+
+
+def test_an_environment_is_one_of_lerobots() -> None:
+    """lerobot's loop asks a vector for these."""
+    env = gym.vector.SyncVectorEnv([lambda: LeRobotEnv(gym.make(PUCK, max_turns=2))] * 2)
+    seen, info = env.reset(seed=[1, 2])
+    assert seen["pixels"]["image"].shape == seen["pixels"]["image2"].shape == (2, 32, 32, 3)
+    assert seen["agent_pos"].shape == (2, 2) and not info["is_success"].any()
+    assert env.call("task_description") == ("Push the puck to the mark.",) * 2
+    assert env.call("_max_episode_steps") == (2, 2)
+    for turn in range(2):
+        seen, _, _, truncated, info = env.step(np.zeros((2, 2), np.float32))
+        assert truncated.all() == ("final_info" in info) == (turn == 1)
+    assert info["final_info"]["is_success"].tolist() == [False, False]
+
+
+def test_one_camera_is_no_dictionary_and_numbers_have_their_name() -> None:
+    seen = raw_observation({"image": np.zeros((4, 4, 3), np.uint8), "proprio": np.ones(3), "state": np.ones(5)})
+    assert seen["pixels"].shape == (4, 4, 3) and len(seen["agent_pos"]) == 3 and len(seen["environment_state"]) == 5
+    with pytest.raises(ConfigError, match="named observations and arrays as actions"):
+        LeRobotEnv(gym.make("agentrl/FrozenLake-Grid-v0"))
 
 
 def test_without_lerobot_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
