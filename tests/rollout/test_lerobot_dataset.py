@@ -246,8 +246,17 @@ def test_a_video_that_is_missing_or_too_short_is_named(dataset: Path, tmp_path: 
     with_video(dataset, tmp_path / "filmed")
     with pytest.raises(ConfigError, match=r"file-000.mp4 is missing"):
         list(read_lerobot(tmp_path / "filmed"))
-    film(tmp_path / "filmed/videos" / CAMERAS[0] / "chunk-000/file-000.mp4", [1, 2, 3])
+    video = tmp_path / "filmed/videos" / CAMERAS[0] / "chunk-000/file-000.mp4"
+    film(video, [1, 2, 3])
     with pytest.raises(ConfigError, match="ends before frame 3"):
+        list(read_lerobot(tmp_path / "filmed"))
+    film(tmp_path / "other/film.mp4", [1, 2, 3])
+    video.write_text(f"#EXTM3U\n#EXTINF:1,\n{tmp_path / 'other/film.mp4'}\n#EXT-X-ENDLIST\n")  # a play list
+    with pytest.raises(ConfigError, match="ends before frame 0"):
+        list(read_lerobot(tmp_path / "filmed"))
+    path = tmp_path / "filmed/meta/info.json"
+    path.write_text(path.read_text().replace("videos/{video_key}", "../other"))
+    with pytest.raises(ConfigError, match="must be inside it"):
         list(read_lerobot(tmp_path / "filmed"))
 
 

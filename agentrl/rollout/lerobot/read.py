@@ -15,7 +15,7 @@ from PIL import Image
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.core.files import read_regular
+from agentrl.core.files import open_regular, read_regular
 from agentrl.rollout.demonstrations import GOLD
 from agentrl.rollout.lerobot.names import (
     ACTION,
@@ -84,7 +84,7 @@ class _Source:
     def _table(self, path: Path) -> Iterator[dict[str, Any]]:
         pa = arrow()
         try:
-            with pa.parquet.ParquetFile(io.BytesIO(read_regular(path))) as file:
+            with open_regular(path) as source, pa.parquet.ParquetFile(source) as file:
                 for batch in file.iter_batches(ROWS):
                     yield from batch.to_pylist()
         except (OSError, pa.ArrowException) as error:
@@ -132,11 +132,13 @@ class _Source:
         about = self.episodes.get(number, {})
         try:
             place = {name: about[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
-            path = self.root / str(self.info["video_path"]).format(video_key=key, **place)
+            path = Path(str(self.info["video_path"]).format(video_key=key, **place))
             first = round(about[f"videos/{key}/from_timestamp"] * self.info["fps"])
         except KeyError as error:
             raise ConfigError(f"{self.root} does not say where the video of episode {number} is: {error}") from error
-        yield from self._videos[key].read(path, first, len(rows))
+        if path.is_absolute() or ".." in path.parts:
+            raise ConfigError(f"the videos of {self.root} must be inside it; got {path}")
+        yield from self._videos[key].read(self.root / path, first, len(rows))
 
 
 def _read_info(root: Path) -> dict[str, Any]:

@@ -47,8 +47,10 @@ def decoded(path: Path) -> Generator[np.ndarray, None, None]:
         raise MissingExtra("imageio-ffmpeg", "record") from error
     if not path.is_file():
         raise ConfigError(f"the video {path} is missing")
-    asked = ["-i", f"file:{path}", "-fps_mode", "passthrough", "-f", "image2pipe", "-c:v", "ppm", "-"]
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "quiet", "-nostdin", *asked]
+    # As what it must be: a file that calls itself a play list could name others, and addresses.
+    source = ["-protocol_whitelist", "file,pipe", "-f", "mov", "-i", f"file:{path}"]
+    frames = ["-fps_mode", "passthrough", "-f", "image2pipe", "-c:v", "ppm", "-"]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "quiet", "-nostdin", *source, *frames]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as ffmpeg:
         assert ffmpeg.stdout is not None
         while ffmpeg.stdout.readline().strip() == b"P6":  # then width, height, the highest value and the pixels
