@@ -23,6 +23,6 @@ def ask(*words: str | Path) -> dict[str, Any]:
     """What the driver prints."""
     variables = {**os.environ, "PYTHONPATH": str(CHECKOUT), "HF_HUB_OFFLINE": "1"}
     command = [find_interpreter(LEROBOT).python, DRIVER, *words]
-    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=280)
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=1100)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
