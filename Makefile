@@ -45,6 +45,7 @@ test-all: ## like test, with the long tests: the same promises with larger numbe
 
 test-long: ## run the long tests alone
 	@scripts/setup.sh test
+	@scripts/setup.sh lerobot
 	@$(pytest) --dist worksteal -m "not vllm and long" $(PYTEST_ARGS) $(or-none-selected)
 
 # An engine is started once for each test file, so the tests of a file stay together.

@@ -34,6 +34,7 @@ class Arguments:
     image_size: int = 64
     pictures: tuple[str, ...] = ()  # cameras to learn from; default: all
     demonstrations: int = 100
+    data: str = ""  # a LeRobotDataset to learn from instead, such as `agentrl export lerobot` writes
     noise: float = 0.1
     chunk: int = 1  # actions at a time
     steps: int = 2000  # of the optimiser
@@ -55,6 +56,7 @@ def run(args: Arguments) -> dict[str, Any]:
         env_kwargs=kwargs,
         pictures=args.pictures,
         demonstrations=args.demonstrations,
+        data=args.data,
         noise=args.noise,
         chunk=args.chunk,
         steps=args.steps,

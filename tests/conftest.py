@@ -23,6 +23,7 @@ FAMILY_TESTS = Path(__file__).parent / "envs"
 EXTRAS = {f"extra_{entry.extra}": entry for entry in TABLE if entry.extra}
 REQUIREMENTS = {
     "vllm": "needs vLLM in an environment of its own (scripts/setup.sh vllm)",
+    "lerobot": "needs lerobot in an environment of its own (scripts/setup.sh lerobot)",
     "browser": "needs Playwright (the extra browser) and Chromium (Debian: chromium)",
     "c_kernel": "needs the compiled kernels (a C compiler at installation)",
     **{marker: f"needs the extra {entry.extra}" for marker, entry in EXTRAS.items()},
@@ -96,9 +97,10 @@ def is_missing(marker: str) -> bool:
         return {search.kernel_name(), grid.kernel_name()} != {"c"}
     from agentrl.core.interpreter import find_interpreter
     from agentrl.policies.vllm.backend import VLLM
+    from tests.adapters.referee import LEROBOT
 
     try:
-        find_interpreter(VLLM)
+        find_interpreter({"vllm": VLLM, "lerobot": LEROBOT}[marker])
     except AgentRLError:
         return True
     return False

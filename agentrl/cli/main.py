@@ -38,6 +38,7 @@ VERBS: dict[str, str] = {
     **{verb: site.summary for verb, site in SHORT_FORMS.items()},
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run, or pages about the episodes of a file",
+    "export": "write saved episodes as a data set of another library: lerobot",
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",
     "env": "versions, extras, GPUs and caches of this machine, for a bug report",
     "completion": "print the completion of bash, zsh or fish for this command",

@@ -45,6 +45,9 @@ KINDS: dict[str, PolicyKind] = {
     "vllm": PolicyKind("agentrl.policies.vllm:VLLMPolicy", "a model that vLLM runs, in a folder", "model"),
     "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
     "control": PolicyKind("agentrl.policies.control:ControlPolicy", "a small network for continuous control", "folder"),
+    "lerobot": PolicyKind(
+        "agentrl.adapters.lerobot:LeRobotPolicy", "a policy of lerobot, in its environment", "folder"
+    ),
     "react": PolicyKind("agentrl.policies.react:ReActPolicy", "another policy, told to think and then act", "policy"),
     **{name: PolicyKind(part.path, part.summary) for name, part in parts("policies").items()},
 }

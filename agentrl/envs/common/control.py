@@ -96,6 +96,7 @@ class ControlEnv(AgentEnv[dict[str, Any], np.ndarray]):
     safe_arguments = ("obs_mode", "obs_text", "image_size", "picture_convention", "out_of_range")
     pictures: ClassVar[tuple[str, ...]] = ("image",)
     conventions: ClassVar[Mapping[str, tuple[slice, slice]]] = CONVENTIONS
+    control_frequency: ClassVar[float] = 20.0  # actions a second of the simulated time
     instruction: str = ""
     action_space: spaces.Box  # type: ignore[reportIncompatibleVariableOverride]  # gym.Env declares any space
 

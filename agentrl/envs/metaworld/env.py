@@ -112,6 +112,7 @@ class MetaWorldEnv(ControlEnv):
 
     safe_arguments = ("task", "reward", "show_goal", "camera", "instructions", "protocol")
     conventions: ClassVar = {"upright": (AS_DRAWN, AS_DRAWN), "raw": (REVERSED, REVERSED)}
+    control_frequency: ClassVar = 80.0
     oracle_may_fail = True
 
     def __init__(

@@ -23,6 +23,7 @@ from agentrl.models.control_net import ControlNet, ControlSpec
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import ControlData, ControlDemonstrator, control_data
 from agentrl.rollout.episode import make
+from agentrl.rollout.lerobot import read_lerobot
 from agentrl.rollout.trajectory import Trajectory
 
 Report = Callable[[str], Any]
@@ -44,6 +45,8 @@ class BehaviourCloning:
     """Pictures of the observation to learn from; default: all that it has."""
     demonstrations: int = 100
     """Episodes to demonstrate; those that end without success are not learned from."""
+    data: str = ""
+    """Learn from this folder with a LeRobotDataset instead; its cameras and vectors must be those of `env`."""
     noise: float = 0.1
     """Standard deviation of the noise in what is demonstrated (what is learned has none)."""
     chunk: int = 1
@@ -70,9 +73,9 @@ class BehaviourCloning:
 
 
 def train(args: BehaviourCloning, report: Report = print) -> ControlNet:
-    """Play the demonstrations and learn from them."""
-    played = demonstrate(args, report)
+    """Play the demonstrations, or read them, and learn from them."""
     spec, cameras = network_spec(args)
+    played = read_demonstrations(args, spec, cameras, report) if args.data else demonstrate(args, report)
     data = control_data(played, list(spec.vectors), spec.pictures, cameras, args.chunk)
     report(f"learning from {len(data.actions):,} samples of {len(played)} episodes")
     return learn(args, spec, data, report)
@@ -97,6 +100,27 @@ def demonstrate(args: BehaviourCloning, report: Report = print) -> list[Trajecto
     report(f"{len(good)} of {len(found)} demonstrations succeeded ({time.perf_counter() - began:.0f} s)")
     if not good:
         raise ConfigError(f"the oracle of {args.env} solved none of {len(found)} episodes: there is nothing to imitate")
+    return good
+
+
+def read_demonstrations(
+    args: BehaviourCloning, spec: ControlSpec, cameras: list[str], report: Report = print
+) -> list[Trajectory]:
+    """Successful episodes of a data set, with pictures as large as the environment's."""
+    good, seen = [], 0
+    for trajectory in read_lerobot(args.data, image_size=spec.picture_size or None):
+        seen += 1
+        first = trajectory.steps[0]
+        found = {"cameras": len(first.images), "numbers an action": len(first.action)}
+        wanted = {"cameras": len(cameras) if spec.pictures else found["cameras"], "numbers an action": len(spec.low)}
+        for name, count in spec.vectors.items():
+            found[f"numbers in {name}"], wanted[f"numbers in {name}"] = len(getattr(first, name) or ()), count
+        if found != wanted:
+            raise ConfigError(f"{args.data} must fit {args.env}, which has {wanted}; got {found}")
+        good += [trajectory] if trajectory.success else []
+    report(f"{len(good)} of {seen} demonstrations of {args.data} succeeded")
+    if not good:
+        raise ConfigError(f"{args.data} holds no episode that succeeded: there is nothing to imitate")
     return good
 
 

@@ -18,6 +18,7 @@ from agentrl.policies.control import ControlPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import GOLD, ControlDemonstrator, control_data
 from agentrl.rollout.evaluate import evaluate
+from agentrl.rollout.lerobot import write_lerobot
 from agentrl.trainers.algorithms.behaviour_cloning import BehaviourCloning, demonstrate, train
 from tests.toy_control import PUCK
 
@@ -57,6 +58,24 @@ def test_a_network_is_kept_in_files_and_plays_by_name(chunk: int, kwargs: dict[s
 def test_the_same_seed_learns_the_same_network() -> None:
     one, two = (train(settings(), quiet).state_dict() for _ in range(2))
     assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.parametrize("kwargs", [{}, STATE])
+def test_a_data_set_teaches_what_its_demonstrations_taught(kwargs: dict[str, Any], tmp_path: Path) -> None:
+    plain, lines = settings(env_kwargs=kwargs, noise=0.0), list[str]()
+    write_lerobot(tmp_path / "data", demonstrate(plain, quiet))
+    there = train(plain, quiet).state_dict()
+    back = train(settings(env_kwargs=kwargs, data=str(tmp_path / "data")), lines.append).state_dict()
+    assert all(torch.equal(there[name], back[name]) for name in there)
+    assert f"5 of 5 demonstrations of {tmp_path / 'data'} succeeded" in lines[0]
+
+
+def test_a_data_set_must_fit_the_environment(tmp_path: Path) -> None:
+    write_lerobot(tmp_path / "data", demonstrate(settings(env_kwargs={}), quiet))
+    with pytest.raises(ConfigError, match=r"must fit toy/Puck-v0.*'numbers in state': 4.*got.*'numbers in state': 0"):
+        train(settings(data=str(tmp_path / "data")), quiet)
+    smaller = train(settings(env_kwargs={"image_size": 16}, data=str(tmp_path / "data")), quiet)
+    assert smaller.spec.picture_size == 16  # pictures are made to fit
 
 
 def test_demonstrations_are_noisy_and_their_labels_are_not() -> None:
