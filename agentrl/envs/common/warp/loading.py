@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra(error.name or "mujoco_warp", "warp") from error
 
 __all__ = ["find_device", "mjw", "torch", "wp"]
-wp.config.quiet = True
+wp.config.log_level = wp.LOG_WARNING  # not a line for every kernel that is compiled
 
 
 def find_device(name: Any) -> torch.device:

@@ -1,4 +1,4 @@
-"""Pictures of all worlds of a batch by MuJoCo Warp's ray tracer, made to look like those of MuJoCo's OpenGL renderer."""
+"""Pictures of all worlds of a batch by MuJoCo Warp's ray tracer, made to look like those of MuJoCo's own renderer."""
 
 from __future__ import annotations
 

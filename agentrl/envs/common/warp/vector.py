@@ -40,8 +40,8 @@ class Worlds(Protocol):
 
 
 class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]):
-    """`tasks` side by side. Observations, rewards, flags and infos are torch tensors on `device`; `observation_space` and
-    `action_space` say what they would be as arrays.
+    """`tasks` side by side. Observations, rewards, flags and infos are torch tensors on `device`; `observation_space`
+    and `action_space` say what they would be as arrays.
 
     - Actions are tensors or arrays [num_envs, n]. A row with a NaN or an infinity, and with `out_of_range="refuse"` one
       out of range, is not carried out: its world stands still, the turn counts, `info["valid"]` is False.
@@ -101,9 +101,9 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         if (named := options.pop("task", None)) is not None:
             self._start = torch.where(mask, self._find_starts(named), self._start)
         elif seed is not None:
-            offsets = np.random.default_rng(seed).integers(0, 2**31, len(self.tasks))[np.arange(self.num_envs) % len(self.tasks)]
-            rank = torch.arange(self.num_envs, device=self.device) // len(self.tasks)
-            chosen = (torch.tensor(offsets, device=self.device) + rank) % self._known
+            tasks, world = len(self.tasks), torch.arange(self.num_envs, device=self.device)
+            offsets = torch.tensor(np.random.default_rng(seed).integers(0, 2**31, tasks), device=self.device)
+            chosen = (offsets[world % tasks] + world // tasks) % self._known
             self._start = torch.where(mask, chosen, self._start)
         elif self._begun:
             self._move_on(mask)
@@ -220,6 +220,10 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         """What each world is asked for."""
         return [self.tasks[world % len(self.tasks)].instruction for world in range(self.num_envs)]
 
+    def look(self) -> dict[str, torch.Tensor]:
+        """The observations of this moment."""
+        return self._restart(self._none)
+
     def names(self) -> list[str]:
         """The id of the start that each world plays or played last."""
         starts = self._start.tolist()
@@ -229,7 +233,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         """The first picture of the observation of each world, as arrays."""
         if self.render_mode is None:
             return None
-        seen = self._restart(self._none)
+        seen = self.look()
         picture = next((name for name, part in seen.items() if part.dtype == torch.uint8), None)
         if picture is None:
             raise ConfigError('render_mode="rgb_array" needs obs_mode="image"')
