@@ -10,10 +10,12 @@ from gymnasium.vector import AutoresetMode
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.common.warp.batch import STATE, Batch, Rows
+from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.common.warp.batch import STATE, Batch, Law, Rows
 from agentrl.envs.common.warp.law import ArmPlace, Gains, SpringServos
 from agentrl.envs.common.warp.loading import find_device, torch
 from agentrl.envs.common.warp.pictures import Camera
+from agentrl.envs.common.warp.torques import Posture, SpringTorques
 from agentrl.envs.common.warp.vector import WarpVectorEnv
 from agentrl.envs.libero.bddl import Condition, Fact
 from agentrl.envs.libero.controller import (
@@ -31,10 +33,13 @@ from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.sculptor import GLOWING
 from agentrl.envs.libero.predicates import LEVEL, NEAR, SLACK, TALL
 from agentrl.envs.libero.simulation import PICTURES, REST, columns_of
+from agentrl.envs.libero.starts import READY
 from agentrl.envs.libero.task_ids import STARTS, Chosen, find_numbers
 from agentrl.envs.libero.world import World
 
+mujoco = load()
 GAINS = Gains(METRES, RADIANS, STIFFNESS, DAMPING, FINGER_SPEED, TICKS, 1 / RATE)
+POSTURE = Posture(READY, stiffness=10.0)
 
 
 class LiberoWarpEnv(WarpVectorEnv):
@@ -100,11 +105,10 @@ class LiberoWorlds:
         """The states after the actions before the first observation, as many at once as there are worlds."""
         batch, settled, total = self.batch, [], len(self.names)
         rest = torch.tensor(REST, dtype=torch.float32, device=batch.device).expand(batch.count, 7)
-        everywhere = torch.ones(batch.count, dtype=torch.bool, device=batch.device)
         for first in range(0, total, batch.count):
             which = torch.arange(first, first + batch.count, device=batch.device).clamp(max=total - 1)
             with batch.working():
-                batch.write({name: rows[which] for name, rows in placed.items()}, everywhere)
+                batch.begin({name: rows[which] for name, rows in placed.items()})
                 for _ in range(env.settle_steps):
                     batch.act(rest)
                 settled.append(batch.rows())
@@ -218,7 +222,10 @@ def quat2axisangle(quaternion: torch.Tensor) -> torch.Tensor:
     return torch.where(sine > 0, quaternion[:, :3] * (2.0 * w.acos() / sine.clamp(min=1e-12)), 0.0)
 
 
-def _law(model: Any, count: int) -> SpringServos:
+def _law(model: Any, count: int) -> Law:
+    """What moves the arm of a model: torques where its joints have motors, else targets of their servos."""
+    if model.actuator_biastype[ArmPlace.of(model).servo] == mujoco.mjtBias.mjBIAS_NONE:
+        return SpringTorques(model, count, GAINS, POSTURE)
     return SpringServos(model, count, GAINS)
 
 

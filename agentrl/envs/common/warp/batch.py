@@ -37,6 +37,11 @@ class Law(Protocol):
 
     steps: int  # of the simulator in an action
     actions: torch.Tensor  # what is done next, a row for each world
+    memory: Rows  # what it remembers between actions
+
+    def begin(self, data: Any) -> None:
+        """Episodes begin; `data` knows the poses of this moment."""
+        ...
 
     def __call__(self, number: int, data: Any) -> None:
         """Set the controls of step `number` of an action; `data` knows the poses of this moment."""
@@ -60,7 +65,7 @@ class Batch:
             self.law = law(model, count)
             self._number = 0
             self.model.callback.control = lambda _, data: self.law(self._number, data)
-            self.state: Rows = {name: wp.to_torch(getattr(self.data, name)) for name in STATE}
+            self.state: Rows = {**{name: wp.to_torch(getattr(self.data, name)) for name in STATE}, **self.law.memory}
             self.seen: Rows = {name: wp.to_torch(getattr(self.data, name)) for name in SEEN}
             contact = self.data.contact
             self._geoms, self._contact_world = wp.to_torch(contact.geom), wp.to_torch(contact.worldid)
@@ -103,9 +108,16 @@ class Batch:
 
     def write(self, rows: Mapping[str, torch.Tensor], where: torch.Tensor) -> None:
         """Give the worlds of a mask other states."""
-        for name, values in self.state.items():
+        for name, given in rows.items():
+            values = self.state[name]
             mask = where.view(-1, *(1,) * (values.dim() - 1))
-            values.copy_(torch.where(mask, rows[name].to(values.dtype), values))
+            values.copy_(torch.where(mask, given.to(values.dtype), values))
+
+    def begin(self, rows: Mapping[str, torch.Tensor]) -> None:
+        """Put all worlds at the beginnings of episodes, which the law knows nothing of yet."""
+        self.write(rows, torch.ones(self.count, dtype=torch.bool, device=self.device))
+        self.look()
+        self.law.begin(self.data)
 
     def broken(self) -> torch.Tensor:
         """Which worlds diverged in their last action: no number, an absurd speed, or more contacts than fit."""

@@ -62,9 +62,13 @@ class SpringServos:
         self._actions, self._aims = wp.zeros((count, 7), dtype=float), wp.zeros(count, dtype=wp.vec3)
         self._turns = wp.zeros(count, dtype=wp.mat33)
         self.actions: torch.Tensor = wp.to_torch(self._actions)  # what is done next
+        self.memory: dict[str, torch.Tensor] = {}
         self._ready = vec7(*READY)
         limits = model.jnt_range[self._place.joint : self._place.joint + 7]
         self._low, self._high = vec7(*limits[:, 0]), vec7(*limits[:, 1])
+
+    def begin(self, data: Any) -> None:
+        """Nothing to remember."""
 
     def __call__(self, number: int, data: Any) -> None:
         """Set the controls of step `number` of an action; `data` knows the poses of this moment."""
@@ -107,11 +111,7 @@ def aim(
     move = wp.vec3(actions[world, 0], actions[world, 1], actions[world, 2])
     about = wp.vec3(actions[world, 3], actions[world, 4], actions[world, 5]) * radians
     aims[world] = site_xpos[world, site] + metres * move
-    angle = wp.length(about)
-    turned = wp.identity(n=3, dtype=float)
-    if angle > 0.0:
-        turned = wp.quat_to_matrix(wp.quat_from_axis_angle(about / angle, angle))
-    turns[world] = turned * site_xmat[world, site]
+    turns[world] = turn_of(about) * site_xmat[world, site]
 
 
 @wp.kernel
@@ -169,6 +169,16 @@ def spring_servos(
     if actions[world, 6] == 0.0:
         opening = ctrl[world, gripper]
     ctrl[world, gripper] = wp.clamp(opening, 0.0, OPENING)
+
+
+@wp.func
+def turn_of(axis_angle: wp.vec3) -> wp.mat33:
+    """The rotation of an axis-angle vector."""
+    angle = wp.length(axis_angle)
+    turned = wp.identity(n=3, dtype=float)
+    if angle > 0.0:
+        turned = wp.quat_to_matrix(wp.quat_from_axis_angle(axis_angle / angle, angle))
+    return turned
 
 
 @wp.func
