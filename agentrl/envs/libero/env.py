@@ -140,6 +140,8 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     `agentrl eval --suite libero_spatial --policy control:FOLDER --env-kwargs '{"protocol": "openvla"}'` is the
     benchmark's evaluation, 10 tasks from 50 starts each: success per task and in total, with intervals.
 
+    `gym.make_vec(..., simulator="warp")` plays thousands of worlds on a GPU (`docs/gpus.md`).
+
     ## Truth
     `state()` supports `structured`: `proprio`, every object's pose and every joint by name, what is `held`, and the
     `conditions` of the goal with whether each holds. `oracle()` is a scripted player: pick, place, and the handles of

@@ -1,11 +1,8 @@
 """`Batch`: many copies of one MuJoCo model, simulated at once by MuJoCo Warp.
 
 Everything is a torch tensor whose first dimension is the world, on the device where the simulation runs: nothing is
-copied to the processor. On a GPU an action's steps are recorded once as a CUDA graph and then repeated. The numbers are
-float32, so that a world goes nearly, not exactly, as it does in MuJoCo itself.
+copied to the processor. On a GPU a step is recorded once as a CUDA graph and then repeated. The numbers are float32, so that a world goes nearly, not exactly, as it does in MuJoCo itself.
 """
-
-from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
@@ -43,8 +40,9 @@ class Law(Protocol):
         """Episodes begin; `data` knows the poses of this moment."""
         ...
 
-    def __call__(self, number: int, data: Any) -> None:
-        """Set the controls of step `number` of an action; `data` knows the poses of this moment."""
+    def __call__(self, number: Any, data: Any) -> None:
+        """Launch kernels that set the controls of step `number[0]` of an action; `data` knows the poses of this
+        moment. The launches must be the same in every step."""
         ...
 
 
@@ -63,14 +61,14 @@ class Batch:
             self.model.opt.warn_overflow = 0
             self.data = mjw.put_data(host, fullest, count, nconmax=contacts, njmax=ROWS_OF_CONTACT * contacts)
             self.law = law(model, count)
-            self._number = 0
+            self._number = wp.zeros(1, dtype=int)  # of the step in its action
             self.model.callback.control = lambda _, data: self.law(self._number, data)
             self.state: Rows = {**{name: wp.to_torch(getattr(self.data, name)) for name in STATE}, **self.law.memory}
             self.seen: Rows = {name: wp.to_torch(getattr(self.data, name)) for name in SEEN}
             contact = self.data.contact
             self._geoms, self._contact_world = wp.to_torch(contact.geom), wp.to_torch(contact.worldid)
             self._contacts, self._overflow = wp.to_torch(self.data.nacon), wp.to_torch(self.data.overflow)
-        self._act, self._look = Repeated(self._simulate, device), Repeated(self._find_poses, device)
+        self._step, self._look = Repeated(self._simulate, device), Repeated(self._find_poses, device)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -96,7 +94,9 @@ class Batch:
         """Run an action in each world."""
         self.law.actions.copy_(actions)
         self._overflow.zero_()
-        self._act()
+        wp.to_torch(self._number).zero_()
+        for _ in range(self.law.steps):
+            self._step()
 
     def look(self) -> None:
         """Make poses and contacts those of this moment; the simulator's steps leave older ones."""
@@ -126,9 +126,8 @@ class Batch:
         return ~sane | (self._overflow & NO_ROOM != 0)
 
     def _simulate(self) -> None:
-        for number in range(self.law.steps):
-            self._number = number
-            mjw.step(self.model, self.data)
+        mjw.step(self.model, self.data)
+        wp.launch(count, dim=1, inputs=[self._number])
 
     def _find_poses(self) -> None:
         mjw.kinematics(self.model, self.data)
@@ -145,6 +144,12 @@ class Batch:
         found = known & ((first[a] & second[b]) | (second[a] & first[b]))
         counts = torch.zeros(self.count, device=self.device, dtype=torch.int32)
         return counts.index_add_(0, self._contact_world.clamp(0, self.count - 1).long(), found.int()) > 0
+
+
+@wp.kernel
+def count(number: wp.array(dtype=int)):  # pyright: ignore[reportInvalidTypeForm]
+    """One more."""
+    number[0] = number[0] + 1
 
 
 class Repeated:

@@ -70,33 +70,31 @@ class SpringServos:
     def begin(self, data: Any) -> None:
         """Nothing to remember."""
 
-    def __call__(self, number: int, data: Any) -> None:
-        """Set the controls of step `number` of an action; `data` knows the poses of this moment."""
-        place, gains = self._place, self.gains
-        if number == 0:
-            wp.launch(
-                aim,
-                dim=data.nworld,
-                inputs=[self._actions, data.site_xpos, data.site_xmat, place.site, gains.metres, gains.radians],
-                outputs=[self._aims, self._turns],
-            )
-        if number % (self.steps // gains.ticks) == 0:
-            seconds = gains.seconds / gains.ticks
-            wp.launch(
-                spring_servos,
-                dim=data.nworld,
-                inputs=[
-                    self._actions, self._aims, self._turns, data.qpos, data.qvel, data.xanchor, data.xaxis,
-                    data.site_xpos, data.site_xmat, place.joint, place.qpos, place.dof, place.servo, place.gripper,
-                    place.site, gains.stiffness, gains.damping, seconds, gains.finger_speed * seconds, self._ready,
-                    self._low, self._high,
-                ],
-                outputs=[data.ctrl],
-            )  # fmt: skip
+    def __call__(self, number: Any, data: Any) -> None:
+        """Set the controls of step `number[0]` of an action; `data` knows the poses of this moment."""
+        place, gains, seconds = self._place, self.gains, self.gains.seconds / self.gains.ticks
+        wp.launch(
+            aim,
+            dim=data.nworld,
+            inputs=[number, self._actions, data.site_xpos, data.site_xmat, place.site, gains.metres, gains.radians],
+            outputs=[self._aims, self._turns],
+        )
+        wp.launch(
+            spring_servos,
+            dim=data.nworld,
+            inputs=[
+                number, self.steps // gains.ticks, self._actions, self._aims, self._turns, data.qpos, data.qvel,
+                data.xanchor, data.xaxis, data.site_xpos, data.site_xmat, place.joint, place.qpos, place.dof,
+                place.servo, place.gripper, place.site, gains.stiffness, gains.damping, seconds,
+                gains.finger_speed * seconds, self._ready, self._low, self._high,
+            ],
+            outputs=[data.ctrl],
+        )  # fmt: skip
 
 
 @wp.kernel
 def aim(
+    number: wp.array(dtype=int),
     actions: wp.array2d(dtype=float),
     site_xpos: wp.array2d(dtype=wp.vec3),
     site_xmat: wp.array2d(dtype=wp.mat33),
@@ -106,8 +104,10 @@ def aim(
     aims: wp.array(dtype=wp.vec3),
     turns: wp.array(dtype=wp.mat33),
 ):
-    """The pose that each action asks for: the present one, moved and turned in the world's frame."""
+    """The pose that each action asks for, at its first step: the present one, moved and turned in the world's frame."""
     world = wp.tid()
+    if number[0] > 0:
+        return
     move = wp.vec3(actions[world, 0], actions[world, 1], actions[world, 2])
     about = wp.vec3(actions[world, 3], actions[world, 4], actions[world, 5]) * radians
     aims[world] = site_xpos[world, site] + metres * move
@@ -116,6 +116,8 @@ def aim(
 
 @wp.kernel
 def spring_servos(
+    number: wp.array(dtype=int),
+    steps: int,
     actions: wp.array2d(dtype=float),
     aims: wp.array(dtype=wp.vec3),
     turns: wp.array(dtype=wp.mat33),
@@ -140,8 +142,10 @@ def spring_servos(
     high: vec7,
     ctrl: wp.array2d(dtype=float),
 ):
-    """Targets of the servos for one tick of the controller."""
+    """Targets of the servos for one tick of the controller, at its first step."""
     world = wp.tid()
+    if number[0] % steps > 0:
+        return
     at = site_xpos[world, site]
     jacobian = mat67()
     present, relaxed = vec6(), vec7()

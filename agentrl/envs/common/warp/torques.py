@@ -3,7 +3,7 @@ critically damped spring would, by the inertia that it feels there, and draw the
 leaves the gripper in its place.
 
 An action without a rotation keeps the orientation that an earlier one asked for. The law is found anew in every tick of
-the controller; in between, the torques follow the joints' angles and speeds. Coriolis forces are balanced as they are then.
+the controller, Coriolis forces included; in between, the torques follow the joints' angles and speeds.
 """
 
 from collections.abc import Sequence
@@ -43,29 +43,27 @@ class SpringTorques:
         """Keep the present orientations: episodes begin. `data` knows the poses of this moment."""
         wp.launch(keep, dim=data.nworld, inputs=[data.site_xmat, self._place.site], outputs=[self._orientations])
 
-    def __call__(self, number: int, data: Any) -> None:
-        """Set the torques of step `number` of an action; `data` knows poses, inertia and bias of this moment."""
-        place, gains, tick = self._place, self.gains, self.steps // self.gains.ticks
-        if number == 0:
-            wp.launch(
-                aim_or_keep,
-                dim=data.nworld,
-                inputs=[self._actions, data.site_xpos, data.site_xmat, place.site, gains.metres, gains.radians],
-                outputs=[self._aims, self._orientations],
-            )
-        if number % tick == 0:
-            finger_way = gains.finger_speed * gains.seconds / gains.ticks
-            wp.launch(
-                find_torques,
-                dim=data.nworld,
-                inputs=[
-                    self._actions, self._aims, self._orientations, data.qpos, data.xanchor, data.xaxis, data.site_xpos,
-                    data.site_xmat, data.M, self._rows, data.qfrc_bias, data.qfrc_gravcomp, place.joint, place.qpos,
-                    place.dof, place.gripper, place.site, gains.stiffness, gains.damping, self._posture.stiffness, 2.0 * sqrt(self._posture.stiffness),
-                    finger_way, vec7(*self._posture.joints),
-                ],
-                outputs=[self._constant, self._angles, self._speeds, data.ctrl],
-            )  # fmt: skip
+    def __call__(self, number: Any, data: Any) -> None:
+        """Set the torques of step `number[0]` of an action; `data` knows poses, inertia and bias of this moment."""
+        place, gains, posture = self._place, self.gains, self._posture
+        wp.launch(
+            aim_or_keep,
+            dim=data.nworld,
+            inputs=[number, self._actions, data.site_xpos, data.site_xmat, place.site, gains.metres, gains.radians],
+            outputs=[self._aims, self._orientations],
+        )
+        wp.launch(
+            find_torques,
+            dim=data.nworld,
+            inputs=[
+                number, self.steps // gains.ticks, self._actions, self._aims, self._orientations, data.qpos,
+                data.xanchor, data.xaxis, data.site_xpos, data.site_xmat, data.M, self._rows, data.qfrc_bias,
+                data.qfrc_gravcomp, place.joint, place.qpos, place.dof, place.gripper, place.site, gains.stiffness,
+                gains.damping, posture.stiffness, 2.0 * sqrt(posture.stiffness),
+                gains.finger_speed * gains.seconds / gains.ticks, vec7(*posture.joints),
+            ],
+            outputs=[self._constant, self._angles, self._speeds, data.ctrl],
+        )  # fmt: skip
         wp.launch(
             push,
             dim=data.nworld,
@@ -85,6 +83,7 @@ def keep(site_xmat: wp.array2d(dtype=wp.mat33), site: int, orientations: wp.arra
 
 @wp.kernel
 def aim_or_keep(
+    number: wp.array(dtype=int),
     actions: wp.array2d(dtype=float),
     site_xpos: wp.array2d(dtype=wp.vec3),
     site_xmat: wp.array2d(dtype=wp.mat33),
@@ -94,8 +93,10 @@ def aim_or_keep(
     aims: wp.array(dtype=wp.vec3),
     orientations: wp.array(dtype=wp.mat33),
 ):
-    """The pose that each action asks for; without a rotation, the orientation that is remembered."""
+    """The pose that each action asks for, at its first step; without a rotation, the orientation that is remembered."""
     world = wp.tid()
+    if number[0] > 0:
+        return
     aims[world] = site_xpos[world, site] + metres * wp.vec3(actions[world, 0], actions[world, 1], actions[world, 2])
     about = wp.vec3(actions[world, 3], actions[world, 4], actions[world, 5]) * radians
     if wp.length(about) > 0.0:
@@ -104,6 +105,8 @@ def aim_or_keep(
 
 @wp.kernel
 def find_torques(
+    number: wp.array(dtype=int),
+    steps: int,
     actions: wp.array2d(dtype=float),
     aims: wp.array(dtype=wp.vec3),
     orientations: wp.array(dtype=wp.mat33),
@@ -132,8 +135,11 @@ def find_torques(
     speeds: wp.array(dtype=mat77),
     ctrl: wp.array2d(dtype=float),
 ):
-    """Torques as a function of the joints near where they are: constant - angles q - speeds qdot."""
+    """Torques as a function of the joints near where they are at the first step of a tick: constant - angles q - speeds
+    qdot."""
     world = wp.tid()
+    if number[0] % steps > 0:
+        return
     at = site_xpos[world, site]
     way = aims[world] - at
     turn = rotation_between(site_xmat[world, site], orientations[world])
@@ -200,7 +206,7 @@ def push(
 @wp.func
 def inverse(matrix: mat77) -> mat77:
     """The inverse of a positive definite matrix, by elimination."""
-    size = int(7)
+    size = int(7)  # noqa: RUF046, UP018  (a variable, so that the loops are not unrolled)
     left, right = matrix, wp.identity(n=7, dtype=wp.float64)
     for p in range(size):
         pivot = left[p, p]
