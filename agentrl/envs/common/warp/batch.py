@@ -1,8 +1,11 @@
 """`Batch`: many copies of one MuJoCo model, simulated at once by MuJoCo Warp.
 
 Everything is a torch tensor whose first dimension is the world, on the device where the simulation runs: nothing is
-copied to the processor. On a GPU a step is recorded once as a CUDA graph and then repeated. The numbers are float32, so that a world goes nearly, not exactly, as it does in MuJoCo itself.
+copied to the processor. On a GPU a step is recorded once as a CUDA graph and then repeated. The numbers are float32, so
+that a world goes nearly, not exactly, as it does in MuJoCo itself.
 """
+
+# pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportOperatorIssue=false
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
@@ -147,7 +150,7 @@ class Batch:
 
 
 @wp.kernel
-def count(number: wp.array(dtype=int)):  # pyright: ignore[reportInvalidTypeForm]
+def count(number: wp.array[int]):
     """One more."""
     number[0] = number[0] + 1
 

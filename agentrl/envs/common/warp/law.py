@@ -4,6 +4,8 @@
 velocities that give it this motion come from damped least squares, and servos of the joints follow them.
 """
 
+# pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportOperatorIssue=false
+
 from typing import Any, NamedTuple
 
 from agentrl.envs.common.gripper import OPENING, READY
@@ -94,15 +96,15 @@ class SpringServos:
 
 @wp.kernel
 def aim(
-    number: wp.array(dtype=int),
-    actions: wp.array2d(dtype=float),
-    site_xpos: wp.array2d(dtype=wp.vec3),
-    site_xmat: wp.array2d(dtype=wp.mat33),
+    number: wp.array[int],
+    actions: wp.array2d[float],
+    site_xpos: wp.array2d[wp.vec3],
+    site_xmat: wp.array2d[wp.mat33],
     site: int,
     metres: float,
     radians: float,
-    aims: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.mat33),
+    aims: wp.array[wp.vec3],
+    turns: wp.array[wp.mat33],
 ):
     """The pose that each action asks for, at its first step: the present one, moved and turned in the world's frame."""
     world = wp.tid()
@@ -116,17 +118,17 @@ def aim(
 
 @wp.kernel
 def spring_servos(
-    number: wp.array(dtype=int),
+    number: wp.array[int],
     steps: int,
-    actions: wp.array2d(dtype=float),
-    aims: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.mat33),
-    qpos: wp.array2d(dtype=float),
-    qvel: wp.array2d(dtype=float),
-    xanchor: wp.array2d(dtype=wp.vec3),
-    xaxis: wp.array2d(dtype=wp.vec3),
-    site_xpos: wp.array2d(dtype=wp.vec3),
-    site_xmat: wp.array2d(dtype=wp.mat33),
+    actions: wp.array2d[float],
+    aims: wp.array[wp.vec3],
+    turns: wp.array[wp.mat33],
+    qpos: wp.array2d[float],
+    qvel: wp.array2d[float],
+    xanchor: wp.array2d[wp.vec3],
+    xaxis: wp.array2d[wp.vec3],
+    site_xpos: wp.array2d[wp.vec3],
+    site_xmat: wp.array2d[wp.mat33],
     joint: int,
     first: int,
     dof: int,
@@ -140,7 +142,7 @@ def spring_servos(
     ready: vec7,
     low: vec7,
     high: vec7,
-    ctrl: wp.array2d(dtype=float),
+    ctrl: wp.array2d[float],
 ):
     """Targets of the servos for one tick of the controller, at its first step."""
     world = wp.tid()

@@ -1,5 +1,7 @@
 """MuJoCo Warp, Warp and torch for the modules of this folder, or one sentence that says what is missing."""
 
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,13 +9,15 @@ from typing import Any
 from agentrl.core.errors import ConfigError, MissingExtra
 
 try:
-    import mujoco_warp as mjw
+    import mujoco_warp
     import torch
-    import warp as wp
+    import warp
 except ModuleNotFoundError as error:
     raise MissingExtra(error.name or "mujoco_warp", "warp") from error
 
 __all__ = ["find_device", "mjw", "torch", "wp"]
+mjw: Any = mujoco_warp
+wp: Any = warp
 wp.config.log_level = wp.LOG_WARNING  # not a line for every kernel that is compiled
 
 

@@ -6,6 +6,8 @@ An action without a rotation keeps the orientation that an earlier one asked for
 the controller, Coriolis forces included; in between, the torques follow the joints' angles and speeds.
 """
 
+# pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportOperatorIssue=false
+
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple
@@ -75,7 +77,7 @@ class SpringTorques:
 
 
 @wp.kernel
-def keep(site_xmat: wp.array2d(dtype=wp.mat33), site: int, orientations: wp.array(dtype=wp.mat33)):
+def keep(site_xmat: wp.array2d[wp.mat33], site: int, orientations: wp.array[wp.mat33]):
     """Remember how each gripper is turned."""
     world = wp.tid()
     orientations[world] = site_xmat[world, site]
@@ -83,15 +85,15 @@ def keep(site_xmat: wp.array2d(dtype=wp.mat33), site: int, orientations: wp.arra
 
 @wp.kernel
 def aim_or_keep(
-    number: wp.array(dtype=int),
-    actions: wp.array2d(dtype=float),
-    site_xpos: wp.array2d(dtype=wp.vec3),
-    site_xmat: wp.array2d(dtype=wp.mat33),
+    number: wp.array[int],
+    actions: wp.array2d[float],
+    site_xpos: wp.array2d[wp.vec3],
+    site_xmat: wp.array2d[wp.mat33],
     site: int,
     metres: float,
     radians: float,
-    aims: wp.array(dtype=wp.vec3),
-    orientations: wp.array(dtype=wp.mat33),
+    aims: wp.array[wp.vec3],
+    orientations: wp.array[wp.mat33],
 ):
     """The pose that each action asks for, at its first step; without a rotation, the orientation that is remembered."""
     world = wp.tid()
@@ -105,20 +107,20 @@ def aim_or_keep(
 
 @wp.kernel
 def find_torques(
-    number: wp.array(dtype=int),
+    number: wp.array[int],
     steps: int,
-    actions: wp.array2d(dtype=float),
-    aims: wp.array(dtype=wp.vec3),
-    orientations: wp.array(dtype=wp.mat33),
-    qpos: wp.array2d(dtype=float),
-    xanchor: wp.array2d(dtype=wp.vec3),
-    xaxis: wp.array2d(dtype=wp.vec3),
-    site_xpos: wp.array2d(dtype=wp.vec3),
-    site_xmat: wp.array2d(dtype=wp.mat33),
-    inertia: wp.array2d(dtype=float),
-    inertia_rows: wp.array(dtype=int),
-    bias: wp.array2d(dtype=float),
-    weight: wp.array2d(dtype=float),
+    actions: wp.array2d[float],
+    aims: wp.array[wp.vec3],
+    orientations: wp.array[wp.mat33],
+    qpos: wp.array2d[float],
+    xanchor: wp.array2d[wp.vec3],
+    xaxis: wp.array2d[wp.vec3],
+    site_xpos: wp.array2d[wp.vec3],
+    site_xmat: wp.array2d[wp.mat33],
+    inertia: wp.array2d[float],
+    inertia_rows: wp.array[int],
+    bias: wp.array2d[float],
+    weight: wp.array2d[float],
     joint: int,
     first: int,
     dof: int,
@@ -130,10 +132,10 @@ def find_torques(
     posture_damping: wp.float64,
     finger_way: float,
     ready: vec7,
-    constant: wp.array(dtype=vec7),
-    angles: wp.array(dtype=mat77),
-    speeds: wp.array(dtype=mat77),
-    ctrl: wp.array2d(dtype=float),
+    constant: wp.array[vec7],
+    angles: wp.array[mat77],
+    speeds: wp.array[mat77],
+    ctrl: wp.array2d[float],
 ):
     """Torques as a function of the joints near where they are at the first step of a tick: constant - angles q - speeds
     qdot."""
@@ -182,15 +184,15 @@ def find_torques(
 
 @wp.kernel
 def push(
-    constant: wp.array(dtype=vec7),
-    angles: wp.array(dtype=mat77),
-    speeds: wp.array(dtype=mat77),
-    qpos: wp.array2d(dtype=float),
-    qvel: wp.array2d(dtype=float),
+    constant: wp.array[vec7],
+    angles: wp.array[mat77],
+    speeds: wp.array[mat77],
+    qpos: wp.array2d[float],
+    qvel: wp.array2d[float],
     first: int,
     dof: int,
     motor: int,
-    ctrl: wp.array2d(dtype=float),
+    ctrl: wp.array2d[float],
 ):
     """The torques of this step."""
     world = wp.tid()

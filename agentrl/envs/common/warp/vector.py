@@ -27,7 +27,7 @@ class Worlds(Protocol):
 
     batch: Batch
     instruction: str
-    names: Sequence[str]  # the ids of its starts
+    names: list[str]  # the ids of its starts
     starts: Rows  # their states, a row for each
 
     def goal(self) -> torch.Tensor:
@@ -56,7 +56,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
     def __init__(
         self,
         tasks: Sequence[Worlds],
-        observation_space: spaces.Dict,
+        observation_space: spaces.Space,
         action_space: spaces.Box,
         *,
         max_turns: int,
@@ -72,6 +72,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         self.observation_space = batch_space(observation_space, self.num_envs)
         self.action_space = batch_space(action_space, self.num_envs)
         self.render_mode, self.max_turns, self._refuses = render_mode, max_turns, out_of_range == "refuse"
+        assert isinstance(observation_space, spaces.Dict)
         self._parts = {
             name: (self.num_envs, *part.shape, DTYPES[part.dtype])
             for name, part in observation_space.spaces.items()
@@ -143,7 +144,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         if bool(broken.any()):
             mask = broken.cpu().numpy()
             for name, value in (("fault", "EnvFault"), ("limit", "external")):
-                info |= {name: np.where(mask, value, None), f"_{name}": mask}
+                info |= {name: np.array([value if lost else None for lost in mask]), f"_{name}": mask}
         if self.autoreset_mode == AutoresetMode.SAME_STEP and bool(self._over.any()):
             info |= {"final_obs": seen, "_final_obs": self._over}
             self._move_on(self._over)
