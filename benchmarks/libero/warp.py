@@ -12,6 +12,7 @@ It runs where the extra `warp` is installed: on the GPU, or with `--device cpu` 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -296,6 +297,7 @@ def measure_speed(options: argparse.Namespace) -> Figures:
                 row = {"suite": suite, "tasks": len(env.tasks), "worlds": count, "obs_mode": obs_mode}
                 found.append({**row, "control steps/s": rate, "start seconds": seconds, "faults": faults})
                 del env
+                gc.collect()
     return {"device": str(options.device or "cuda"), "rates": found}
 
 

@@ -150,7 +150,7 @@ class Batch:
 
 
 @wp.kernel
-def count(number: wp.array[int]):
+def count(number: wp.array[int]) -> None:
     """One more."""
     number[0] = number[0] + 1
 

@@ -105,7 +105,7 @@ def aim(
     radians: float,
     aims: wp.array[wp.vec3],
     turns: wp.array[wp.mat33],
-):
+) -> None:
     """The pose that each action asks for, at its first step: the present one, moved and turned in the world's frame."""
     world = wp.tid()
     if number[0] > 0:
@@ -143,7 +143,7 @@ def spring_servos(
     low: vec7,
     high: vec7,
     ctrl: wp.array2d[float],
-):
+) -> None:
     """Targets of the servos for one tick of the controller, at its first step."""
     world = wp.tid()
     if number[0] % steps > 0:

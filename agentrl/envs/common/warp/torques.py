@@ -77,7 +77,7 @@ class SpringTorques:
 
 
 @wp.kernel
-def keep(site_xmat: wp.array2d[wp.mat33], site: int, orientations: wp.array[wp.mat33]):
+def keep(site_xmat: wp.array2d[wp.mat33], site: int, orientations: wp.array[wp.mat33]) -> None:
     """Remember how each gripper is turned."""
     world = wp.tid()
     orientations[world] = site_xmat[world, site]
@@ -94,7 +94,7 @@ def aim_or_keep(
     radians: float,
     aims: wp.array[wp.vec3],
     orientations: wp.array[wp.mat33],
-):
+) -> None:
     """The pose that each action asks for, at its first step; without a rotation, the orientation that is remembered."""
     world = wp.tid()
     if number[0] > 0:
@@ -136,7 +136,7 @@ def find_torques(
     angles: wp.array[mat77],
     speeds: wp.array[mat77],
     ctrl: wp.array2d[float],
-):
+) -> None:
     """Torques as a function of the joints near where they are at the first step of a tick: constant - angles q - speeds
     qdot."""
     world = wp.tid()
@@ -193,7 +193,7 @@ def push(
     dof: int,
     motor: int,
     ctrl: wp.array2d[float],
-):
+) -> None:
     """The torques of this step."""
     world = wp.tid()
     joints, moving = vec7(), vec7()
