@@ -149,3 +149,20 @@ def test_a_missing_gpu_is_said() -> None:
     else:
         with pytest.raises(ConfigError, match="needs an NVIDIA GPU and its driver, and none was found"):
             find_device(None)
+
+
+def test_tasks_side_by_side_begin_again_in_the_same_step() -> None:
+    """Three tasks, a model each: every world plays its own, and after its only action begins at the next start."""
+    envs = make(3, task=None, obs_mode="state", max_turns=1, autoreset_mode="SameStep")
+    seen, info = envs.reset()
+    assert info["task"].tolist() == [f"{SUITE}/{number}:test:0" for number in range(3)]
+    assert len(set(envs.instructions)) == 3 and seen["state"].shape == envs.observation_space["state"].shape
+    after, _, terminated, truncated, told = envs.step(np.zeros((3, 7), np.float32))
+    assert truncated.all() and not terminated.any() and told["_final_obs"].all()
+    assert envs.names() == [f"{SUITE}/{number}:test:1" for number in range(3)]
+    for task, first, final, now in zip(
+        envs.tasks, seen["state"], told["final_obs"]["state"], after["state"], strict=True
+    ):
+        world, size = World(SUITE, task.world.task), len(task.observe("state")[0])
+        assert (first[size:] == 0).all() and size == 7 * len(world.objects) + len(world.joints)
+        assert (final - first).abs().max() < 1e-3 < (now - first).abs().max()
