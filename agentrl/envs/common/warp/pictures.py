@@ -23,7 +23,7 @@ class Camera:
         self._data, self._model = batch.data, copy.copy(batch.model)  # its arrays are shared, but for three
         with batch.working():
             self._context = mjw.create_render_context(
-                model, nworld=batch.count, cam_res=(size, size), render_rgb=True, render_depth=False,
+                _from_afar(model), nworld=batch.count, cam_res=(size, size), render_rgb=True, render_depth=False,
                 render_seg=False, cam_active=[name], enabled_geom_groups=DRAWN,
             )  # fmt: skip
             # OpenGL draws nothing nearer than this, such as the hand beside the camera on it; rays begin at the lens.
@@ -63,3 +63,17 @@ def _textures_as_in_opengl(model: Any, facing: float) -> tuple[np.ndarray, np.nd
     colours[textured, :3] /= max(light, 1.0)
     gloss[textured] = 0.0
     return colours, gloss
+
+
+def _from_afar(model: Any) -> Any:
+    """The model with softer textures. OpenGL takes what is far away from smaller copies of a texture; the ray tracer
+    looks at single points of it, two to three apart from pixel to pixel in pictures of robots."""
+    soft = copy.copy(model)
+    for height, width, depth, at in zip(
+        model.tex_height, model.tex_width, model.tex_nchannel, model.tex_adr, strict=True
+    ):
+        pixels = model.tex_data[at : at + height * width * depth].reshape(height, width, depth)
+        wide = np.pad(pixels.astype(float), ((1, 1), (1, 1), (0, 0)), mode="edge")
+        shifted = [wide[y : y + height, x : x + width] for y in range(3) for x in range(3)]
+        soft.tex_data[at : at + pixels.size] = np.mean(shifted, axis=0).round().ravel()
+    return soft
