@@ -30,6 +30,7 @@ class Entry:
     summary: str
     kwargs: dict[str, Any] = field(default_factory=dict)
     vector_entry_point: str | None = None
+    warp_entry_point: str | None = None  # the same on a GPU: a vector environment that is made with simulator="warp"
     extra: str | None = None  # the optional dependency group it needs
     backend: str = "embedded"  # whose world it is: agentrl's own, a package's, a benchmark's
     modules: tuple[str, ...] = ()  # what that extra installs; the environment is available when they are found
@@ -297,6 +298,7 @@ FAMILIES: tuple[Family, ...] = (
                         id=f"agentrl/LIBERO-{suite}-v0",
                         kind="",
                         entry_point="agentrl.envs.libero.env:LiberoEnv",
+                        warp_entry_point="agentrl.envs.libero.warp:LiberoWarpEnv",
                         summary=summary,
                         kwargs={"suite": f"libero_{suite.lower()}"},
                         extra="robots",
@@ -346,7 +348,7 @@ FAMILIES: tuple[Family, ...] = (
                 entry_point="agentrl.envs.metaworld.env:MetaWorldEnv",
                 summary=summary,
                 kwargs={"task": task},
-                extra="robots",
+                extra="metaworld",
                 backend="package metaworld",
                 modules=("mujoco", "metaworld"),
             )

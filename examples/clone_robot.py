@@ -1,6 +1,6 @@
 """A small network learns a robot's task by imitation, on one CPU core in minutes: from pictures, or from numbers.
 
-    pip install '.[robots,train]'
+    pip install '.[metaworld,train]'
     python examples/clone_robot.py --env agentrl/MetaWorld-button-press-topdown-v0 --image-size 64
     python examples/clone_robot.py --env agentrl/LIBERO-Spatial-v0 --env-kwargs '{"task": 2}' --obs-mode state
 

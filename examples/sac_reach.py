@@ -1,6 +1,6 @@
 """Stable-Baselines3's SAC learns to reach with Meta-World's arm from numbers alone, in minutes on one CPU core.
 
-    pip install '.[robots,sb3]'
+    pip install '.[metaworld,sb3]'
     python examples/sac_reach.py
 
 The arm's own state and the positions in the scene are the observation, Meta-World's graded reward is the guide.

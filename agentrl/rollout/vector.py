@@ -4,6 +4,10 @@
 
 Ids whose environments are slow have this as their `vector_entry_point`, under the name "agentrl.rollout.vector:ID".
 That is text, as a spec must be; Gymnasium looks the part behind the colon up as an attribute of this module.
+
+    envs = gym.make_vec(ID, 1024, vectorization_mode="vector_entry_point", simulator="warp")
+
+is the same on a GPU, for ids that have it: one process, and torch tensors that never leave the GPU.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, Fault, WorkerFault
 from agentrl.core.seeding import mixed_seed
-from agentrl.registry import check_id
+from agentrl.registry import check_id, known, load
 from agentrl.rollout.hosts import Host
 from agentrl.rollout.isolated import IsolatedEnv, ask_all, spaces_of
 from agentrl.rollout.starts import Stack
@@ -33,11 +37,23 @@ Turn = tuple[float, bool, bool, dict[str, Any]]  # reward, terminated, truncated
 BEGIN = ("reset", None, None)
 
 
-def __getattr__(name: str) -> Callable[..., HostVectorEnv]:
-    """The vector environment of an id. Its `info` is brief unless `full_info=True` asks for all of it."""
+def __getattr__(name: str) -> Callable[..., VectorEnv]:
+    """The vector environment of an id."""
     if "/" not in name:
         raise AttributeError(name)
-    return partial(HostVectorEnv, name, full_info=False)
+    return partial(make_vector, name)
+
+
+def make_vector(env_id: str, num_envs: int = 1, *, simulator: str = "mujoco", **kwargs: Any) -> VectorEnv:
+    """The vector environment of an id: in hosts, where `info` is brief unless `full_info=True` asks for all of it, or
+    with `simulator="warp"` on a GPU."""
+    if simulator == "mujoco":
+        return HostVectorEnv(env_id, num_envs, **{"full_info": False, **kwargs})
+    on_gpu = {entry.id: entry.warp_entry_point for entry in known() if entry.warp_entry_point}
+    if simulator != "warp" or env_id not in on_gpu:
+        choices = '"mujoco" or "warp"' if env_id in on_gpu else f'"mujoco" ("warp" is for {", ".join(sorted(on_gpu))})'
+        raise ConfigError(f"simulator of {env_id} must be {choices}; got {simulator!r}")
+    return load(str(on_gpu[env_id]))(num_envs, **kwargs)
 
 
 class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -16,7 +18,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import agentrl
-from agentrl.core.errors import ConfigError, SnapshotError, WorkerFault
+from agentrl.core.errors import ConfigError, MissingExtra, SnapshotError, WorkerFault
 from agentrl.core.seeding import mixed_seed
 from agentrl.registry import TABLE, family_of
 from agentrl.rollout import vector
@@ -126,7 +128,7 @@ def test_robots_in_hosts_play_as_they_do_here(made, env_id: str, arguments: dict
 def test_every_slow_id_has_a_vector_entry_point() -> None:
     slow = {entry.id for entry in TABLE if (family := family_of(entry.id)) and family.name in SLOW}
     assert {entry.id for entry in TABLE if str(entry.vector_entry_point).startswith("agentrl.rollout")} == slow
-    assert set(vector.__getattr__("agentrl/LIBERO-10-v0").keywords) == {"full_info"}
+    assert vector.__getattr__("agentrl/LIBERO-10-v0").args == ("agentrl/LIBERO-10-v0",)
 
 
 # ---------------------------------------------------------------------- Gymnasium's other promises
@@ -271,3 +273,16 @@ def test_a_reset_that_fails_again_in_a_fresh_environment_is_raised(made) -> None
         envs.reset(seed=[1, 667])
     observation, _ = envs.reset(seed=[1, 2])
     assert observation["text"] == ("episode 1 turn 0", "episode 2 turn 0")
+
+
+@pytest.mark.extra_robots
+def test_simulators_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulator that does not exist, one that an id does not have, and one that is not installed."""
+    make = partial(gym.make_vec, vectorization_mode="vector_entry_point")
+    with pytest.raises(ConfigError, match=r'must be "mujoco" or "warp"; got \'bullet\''):
+        make("agentrl/LIBERO-Goal-v0", 2, simulator="bullet")
+    with pytest.raises(ConfigError, match=r'"mujoco" \("warp" is for agentrl/LIBERO-10-v0, .*\); got \'warp\''):
+        make("agentrl/Navigation-Text-v0", 2, simulator="warp")
+    monkeypatch.setitem(sys.modules, "mujoco_warp", None)
+    with pytest.raises(MissingExtra, match=r"mujoco_warp is not installed; run: pip install 'agentrl-suite\[warp\]'"):
+        make("agentrl/LIBERO-Goal-v0", 2, simulator="warp")

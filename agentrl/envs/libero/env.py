@@ -150,6 +150,8 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     `agentrl eval --suite libero_spatial --policy control:FOLDER --env-kwargs '{"protocol": "openvla"}'` is the
     benchmark's evaluation, 10 tasks from 50 starts each: success per task and in total, with intervals.
 
+    `gym.make_vec(..., simulator="warp")` plays thousands of worlds on a GPU (`docs/gpus.md`).
+
     ## Robustness
     `perturb="light:2,camera:1"`, or a dict of the same, changes the world by factors with levels from 0 (not at all) to
     3. What is drawn depends on the task's id, the factor and `perturb_seed` alone: the same for every policy and

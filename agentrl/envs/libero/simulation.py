@@ -168,20 +168,13 @@ class ProceduralSimulation:
 
     def names(self) -> tuple[list[str], list[str]]:
         """The objects, what the task is about first, and the joints of fixtures."""
-        world = self.world
-        first = [name for name in world.problem.interest if name in world.objects]
-        known = [name for name in world.objects if name not in world.distractors]
-        return list(dict.fromkeys([*first, *known])), list(world.joints)
+        return names_of(self.world)
 
     def numbers(self) -> np.ndarray:
         """Position and quaternion of each object, then the joints."""
-        world = self.world
         if self._columns is None:
-            objects, joints = self.names()
-            rows = [np.arange(7) + world.addresses[name] for name in objects]
-            at = [int(world.model.joint(name).qposadr[0]) for name in joints]
-            self._columns = np.concatenate([*rows, np.array(at, dtype=int)])
-        return world.data.qpos[self._columns]
+            self._columns = columns_of(self.world)
+        return self.world.data.qpos[self._columns]
 
     def distractors(self) -> dict[str, np.ndarray]:
         """The same of each distractor."""
@@ -220,6 +213,21 @@ class ProceduralSimulation:
         self.__init__(state["settle_steps"], state["change"])
         if state["chosen"] is not None:
             self.load(state["chosen"], state["saved"])
+
+
+def names_of(world: World) -> tuple[list[str], list[str]]:
+    """The objects of a task, what it is about first, and the joints of fixtures."""
+    first = [name for name in world.problem.interest if name in world.objects]
+    known = [name for name in world.objects if name not in world.distractors]
+    return list(dict.fromkeys([*first, *known])), list(world.joints)
+
+
+def columns_of(world: World) -> np.ndarray:
+    """Where in `data.qpos` the poses of the objects lie, then the joints."""
+    objects, joints = names_of(world)
+    rows = [np.arange(7) + world.addresses[name] for name in objects]
+    at = [int(world.model.joint(name).qposadr[0]) for name in joints]
+    return np.concatenate([*rows, np.array(at, dtype=int)])
 
 
 class _Saved(msgspec.Struct):

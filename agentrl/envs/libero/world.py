@@ -197,6 +197,10 @@ class World:
         """Do two things touch? The table goes by its own name."""
         return any({name, other} == {self.touched(a), self.touched(b)} for a, b in self.data.contact.geom.tolist())
 
+    def geoms_of(self, name: str) -> np.ndarray:
+        """By which of the model's geoms something touches, as a mask. The table goes by its own name."""
+        return np.array([self._touched(geom) == name for geom in range(self.model.ngeom)])
+
     def held(self) -> str | None:
         """The object between the fingers."""
         body = self.arm.grasped()

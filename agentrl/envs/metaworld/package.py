@@ -27,7 +27,7 @@ def load() -> ModuleType:
     try:
         return import_module("metaworld.env_dict")
     except ModuleNotFoundError as error:
-        raise MissingExtra("metaworld", "robots") from error
+        raise MissingExtra("metaworld", "metaworld") from error
 
 
 def simulation(task: str) -> Any:

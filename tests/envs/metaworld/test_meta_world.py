@@ -16,7 +16,7 @@ from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.registry import FAMILIES
 from tests.longer import only
 
-pytestmark = pytest.mark.extra_robots
+pytestmark = pytest.mark.extra_metaworld
 (FAMILY,) = [family for family in FAMILIES if family.name == "metaworld"]
 TASKS = [entry.kwargs["task"] for entry in FAMILY.envs if entry.kwargs["task"].islower()]
 

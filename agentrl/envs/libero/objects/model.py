@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import cos, pi, sin
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from agentrl.envs.libero.objects.sculptor import Sculptor
@@ -41,8 +41,8 @@ class Joint(NamedTuple):
     handle: Vector = (0.0, 0.0, 0.0)  # in the part's frame
     outward: Vector = (0.0, -1.0, 0.0)
 
-    def holds(self, predicate: str, value: float) -> bool:
-        """Is `open`, `close`, `turnon` or `turnoff` true at a value?"""
+    def holds(self, predicate: str, value: Any) -> Any:
+        """Is `open`, `close`, `turnon` or `turnoff` true at a value, or at each of a tensor?"""
         sign = 1.0 if self.opened > 0 else -1.0
         if predicate in ("open", "turnon"):
             return sign * value >= sign * self.opened

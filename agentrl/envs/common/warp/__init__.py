@@ -1,0 +1,1 @@
+"""Many copies of a robot's world on a GPU, by MuJoCo Warp."""

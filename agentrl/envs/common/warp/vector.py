@@ -1,0 +1,249 @@
+"""`WarpVectorEnv`: a vector environment whose worlds, observations and bookkeeping stay on one device.
+
+A family describes a task in many worlds (`Worlds`), and this class plays several of them side by side: world i plays
+task i modulo the number of tasks, from one of the starts that the device holds, and begins the next one by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from agentrl.core.errors import ConfigError
+from agentrl.envs.common.warp.batch import Batch, Rows
+from agentrl.envs.common.warp.loading import torch
+
+DTYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
+
+
+class Worlds(Protocol):
+    """One task in `batch.count` worlds."""
+
+    batch: Batch
+    instruction: str
+    names: list[str]  # the ids of its starts
+    starts: Rows  # their states, a row for each
+
+    def goal(self) -> torch.Tensor:
+        """In which worlds it is done; the batch has looked."""
+        ...
+
+    def observe(self, name: str) -> torch.Tensor:
+        """A part of the observations."""
+        ...
+
+
+class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]):
+    """`tasks` side by side. Observations, rewards, flags and infos are torch tensors on `device`; `observation_space`
+    and `action_space` say what they would be as arrays.
+
+    - Actions are tensors or arrays [num_envs, n]. A row with a NaN or an infinity, and with `out_of_range="refuse"` one
+      out of range, is not carried out: its world stands still, the turn counts, `info["valid"]` is False.
+    - A world that diverges is truncated where it was (reward 0, the last observation again), `info["fault"]` says
+      "EnvFault" and `info["limit"]` "external" for it; the others go on.
+    - `reset(seed=s)` chooses the starts; `options={"task": [...]}` names one for each world, of the task that the world
+      plays; `options={"reset_mask": ...}` resets some of them.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self,
+        tasks: Sequence[Worlds],
+        observation_space: spaces.Space,
+        action_space: spaces.Box,
+        *,
+        max_turns: int,
+        out_of_range: str,
+        autoreset_mode: AutoresetMode | str,
+        render_mode: str | None,
+    ) -> None:
+        self.tasks, self.device = tuple(tasks), tasks[0].batch.device
+        self.num_envs = sum(task.batch.count for task in tasks)
+        self.autoreset_mode = find_autoreset_mode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space, self.single_action_space = observation_space, action_space
+        self.observation_space = batch_space(observation_space, self.num_envs)
+        self.action_space = batch_space(action_space, self.num_envs)
+        self.render_mode, self.max_turns, self._refuses = render_mode, max_turns, out_of_range == "refuse"
+        assert isinstance(observation_space, spaces.Dict)
+        self._parts = {
+            name: (self.num_envs, *part.shape, DTYPES[part.dtype])
+            for name, part in observation_space.spaces.items()
+            if isinstance(part, spaces.Box)
+        }
+        number = torch.arange(self.num_envs, device=self.device) % len(tasks)
+        # How many starts a world's task has, and how many worlds play it: each takes the next one that nobody plays.
+        self._known = torch.tensor([len(task.names) for task in tasks], device=self.device)[number]
+        self._stride = torch.tensor([task.batch.count for task in tasks], device=self.device)[number]
+        self._start = torch.arange(self.num_envs, device=self.device) // len(tasks) % self._known
+        self._turns = torch.zeros(self.num_envs, device=self.device, dtype=torch.int32)
+        self._over = self._none = torch.zeros(self.num_envs, device=self.device, dtype=torch.bool)
+        self._begun = False
+
+    # ------------------------------------------------------------------ episodes
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Start every world, or those of a mask."""
+        options = dict(options or {})
+        mask = torch.as_tensor(options.pop("reset_mask", ~self._none), device=self.device)
+        if mask.shape != (self.num_envs,) or mask.dtype != torch.bool or not (self._begun or mask.all()):
+            raise ConfigError(f"reset_mask must be bool [{self.num_envs}], and all True at the first reset")
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            raise ConfigError(f"seed must be a whole number for all worlds or None; got {seed!r}")
+        if (named := options.pop("task", None)) is not None:
+            self._start = torch.where(mask, self._find_starts(named), self._start)
+        elif seed is not None:
+            tasks, world = len(self.tasks), torch.arange(self.num_envs, device=self.device)
+            offsets = torch.tensor(np.random.default_rng(seed).integers(0, 2**31, tasks), device=self.device)
+            chosen = (offsets[world % tasks] + world // tasks) % self._known
+            self._start = torch.where(mask, chosen, self._start)
+        elif self._begun:
+            self._move_on(mask)
+        self._begun, self._over = True, self._over & ~mask
+        self._turns = torch.where(mask, 0, self._turns)
+        told = {"instruction": np.array(self.instructions, dtype=object), "task": np.array(self.names(), dtype=object)}
+        return self._restart(mask), told
+
+    def step(
+        self, actions: Any
+    ) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any]]:
+        """An action in every world; with "NextStep" those whose episode is over begin the next one instead."""
+        if self.closed or not self._begun:
+            raise (ClosedEnvironmentError if self.closed else ResetNeeded)("call reset() of an open environment first")
+        actions, valid, clipped = self._read(actions)
+        begin = self._over if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._none
+        self._move_on(begin)
+        broken, done, seen = self._none.clone(), self._none.clone(), self._blank()
+        for place, task in self._each():
+            batch = task.batch
+            with batch.working():
+                before = batch.rows()
+                batch.act(actions[place])
+                lost = batch.broken()
+                batch.write(before, lost | ~valid[place])
+                self._begin(task, place, begin)
+                batch.look()
+                broken[place], done[place] = lost, task.goal()
+                self._observe(task, place, seen)
+            batch.join()
+        broken &= ~begin
+        self._turns = torch.where(begin, 0, self._turns + 1)
+        terminated = done & ~begin & ~broken
+        truncated = ((self._turns >= self.max_turns) | broken) & ~terminated & ~begin
+        self._over = terminated | truncated
+        info: dict[str, Any] = {"success": terminated, "valid": valid | begin, "clipped": clipped}
+        if bool(broken.any()):
+            mask = broken.cpu().numpy()
+            for name, value in (("fault", "EnvFault"), ("limit", "external")):
+                info |= {name: np.array([value if lost else None for lost in mask]), f"_{name}": mask}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and bool(self._over.any()):
+            info |= {"final_obs": seen, "_final_obs": self._over}
+            self._move_on(self._over)
+            self._turns = torch.where(self._over, 0, self._turns)
+            seen = self._restart(self._over)
+        return seen, terminated.float(), terminated, truncated, info
+
+    def _read(self, given: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Actions that can be carried out, in which rows they are those that were given, and how many were clipped."""
+        shape = (self.num_envs, *(self.single_action_space.shape or ()))
+        try:
+            actions = torch.as_tensor(given, dtype=torch.float32, device=self.device)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ConfigError(f"actions must be numbers {list(shape)}; got {type(given).__name__}") from error
+        if actions.shape != shape:
+            raise ConfigError(f"actions must be numbers {list(shape)}; got {list(actions.shape)}")
+        valid = actions.isfinite().all(1)
+        clipped = ((actions.abs() > 1).sum(1) * valid).int()
+        if self._refuses:
+            valid, clipped = valid & (clipped == 0), torch.zeros_like(clipped)
+        return torch.where(valid[:, None], actions.clamp(-1.0, 1.0), 0.0), valid, clipped
+
+    # ------------------------------------------------------------------ the tasks
+
+    def _each(self) -> Iterator[tuple[slice, Worlds]]:
+        """Every task, and which rows are its worlds'."""
+        for number, task in enumerate(self.tasks):
+            yield slice(number, None, len(self.tasks)), task
+
+    def _move_on(self, mask: torch.Tensor) -> None:
+        self._start = torch.where(mask, (self._start + self._stride) % self._known, self._start)
+
+    def _begin(self, task: Worlds, place: slice, mask: torch.Tensor) -> None:
+        chosen = self._start[place]
+        task.batch.write({name: rows[chosen] for name, rows in task.starts.items()}, mask[place])
+
+    def _restart(self, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Put the worlds of a mask at their starts, and look at all."""
+        seen = self._blank()
+        for place, task in self._each():
+            with task.batch.working():
+                self._begin(task, place, mask)
+                task.batch.look()
+                self._observe(task, place, seen)
+            task.batch.join()
+        return seen
+
+    def _blank(self) -> dict[str, torch.Tensor]:
+        return {
+            name: torch.zeros(shape, dtype=dtype, device=self.device) for name, (*shape, dtype) in self._parts.items()
+        }
+
+    def _observe(self, task: Worlds, place: slice, seen: Mapping[str, torch.Tensor]) -> None:
+        for name, rows in seen.items():
+            values = task.observe(name)
+            rows[(place, slice(values.shape[1]))] = values  # a shorter state has zeros behind it
+
+    def _find_starts(self, named: Any) -> torch.Tensor:
+        names = [named] * self.num_envs if isinstance(named, str) else list(named)
+        if len(names) != self.num_envs:
+            raise ConfigError(f"task must be one for all or a list of {self.num_envs}; got {len(names)}")
+        found = []
+        for world, name in enumerate(names):
+            task = self.tasks[world % len(self.tasks)]
+            if name not in task.names:
+                raise ConfigError(f"world {world} plays {task.names[0]} to {task.names[-1]}; got {name!r}")
+            found.append(task.names.index(name))
+        return torch.tensor(found, device=self.device)
+
+    # ------------------------------------------------------------------ everything else
+
+    @property
+    def instructions(self) -> list[str]:
+        """What each world is asked for."""
+        return [self.tasks[world % len(self.tasks)].instruction for world in range(self.num_envs)]
+
+    def look(self) -> dict[str, torch.Tensor]:
+        """The observations of this moment."""
+        return self._restart(self._none)
+
+    def names(self) -> list[str]:
+        """The id of the start that each world plays or played last."""
+        starts = self._start.tolist()
+        return [self.tasks[world % len(self.tasks)].names[start] for world, start in enumerate(starts)]
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """The first picture of the observation of each world, as arrays."""
+        if self.render_mode is None:
+            return None
+        seen = self.look()
+        picture = next((name for name, part in seen.items() if part.dtype == torch.uint8), None)
+        if picture is None:
+            raise ConfigError('render_mode="rgb_array" needs obs_mode="image"')
+        return tuple(seen[picture].cpu().numpy())
+
+
+def find_autoreset_mode(mode: Any) -> AutoresetMode:
+    """The mode that is meant."""
+    known = {one.value: one for one in AutoresetMode}
+    if mode not in (*known, *AutoresetMode):
+        raise ConfigError(f"autoreset_mode must be one of {list(known)}; got {mode!r}")
+    return AutoresetMode(mode)

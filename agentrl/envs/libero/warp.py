@@ -1,0 +1,243 @@
+"""LIBERO on a GPU: `gym.make_vec("agentrl/LIBERO-Spatial-v0", 1024, vectorization_mode="vector_entry_point",
+simulator="warp")`. The same models, law of control, starts and conditions, in many worlds at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.common.warp.batch import STATE, Batch, Law, Rows
+from agentrl.envs.common.warp.law import ArmPlace, Gains, SpringServos
+from agentrl.envs.common.warp.loading import find_device, torch
+from agentrl.envs.common.warp.pictures import Camera
+from agentrl.envs.common.warp.torques import Posture, SpringTorques
+from agentrl.envs.common.warp.vector import WarpVectorEnv
+from agentrl.envs.libero.bddl import Condition, Fact
+from agentrl.envs.libero.controller import (
+    BACKWARDS,
+    DAMPING,
+    FINGER_SPEED,
+    METRES,
+    RADIANS,
+    RATE,
+    STIFFNESS,
+    TICKS,
+)
+from agentrl.envs.libero.env import LiberoEnv
+from agentrl.envs.libero.objects import model_of
+from agentrl.envs.libero.objects.sculptor import GLOWING
+from agentrl.envs.libero.predicates import LEVEL, NEAR, SLACK, TALL
+from agentrl.envs.libero.simulation import PICTURES, REST, columns_of
+from agentrl.envs.libero.starts import READY
+from agentrl.envs.libero.task_ids import STARTS, Chosen, find_numbers
+from agentrl.envs.libero.world import World
+
+mujoco = load()
+GAINS = Gains(METRES, RADIANS, STIFFNESS, DAMPING, FINGER_SPEED, TICKS, 1 / RATE)
+POSTURE = Posture(READY, stiffness=10.0)
+
+
+class LiberoWarpEnv(WarpVectorEnv):
+    """`num_envs` worlds of a suite. `starts`: how many starts of each task are kept on the device, the first ones of
+    the split; `device`: None (the GPU), "cuda:1" or "cpu". All other arguments are `LiberoEnv`'s, without text."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        starts: int = 50,
+        device: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        obs_text: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        count = whole_number("num_envs", num_envs, at_least=1)
+        starts = whole_number("starts", starts, at_least=1)
+        if obs_text is not False or kwargs.get("assets", "procedural") != "procedural":
+            raise ConfigError('simulator="warp" knows obs_text=False and assets="procedural" alone')
+        single = LiberoEnv(obs_text=False, **kwargs)  # refuses what is wrong, and has the spaces
+        where = find_device(device)
+        try:
+            numbers = find_numbers(single.suite, kwargs.get("task"))[:count]
+            tasks = [
+                LiberoWorlds(single, number, len(range(place, count, len(numbers))), where, starts)
+                for place, number in enumerate(numbers)
+            ]
+        finally:
+            single.close()
+        super().__init__(
+            tasks,
+            single.observation_space,
+            single.action_space,
+            max_turns=single.max_turns,
+            out_of_range=single.out_of_range,
+            autoreset_mode=autoreset_mode,
+            render_mode=single.render_mode,
+        )
+
+
+class LiberoWorlds:
+    """A task in `count` worlds, with the first `starts` starts of a split, settled."""
+
+    def __init__(self, env: LiberoEnv, number: int, count: int, device: torch.device, starts: int) -> None:
+        self.world = World(env.suite, number)
+        known = [Chosen(env.suite, number, env.split, start) for start in range(min(starts, STARTS[env.split]))]
+        self.names, self.instruction = [str(chosen) for chosen in known], known[0].instruction
+        placed = _place(self.world, [f"{env.split}/{chosen.start}" for chosen in known])
+        self.batch = Batch(self.world.model, self.world.data, count, device, _law)
+        self._place, self._lies = ArmPlace.of(self.world.model), env.conventions[env.picture_convention]
+        self._columns = torch.tensor(columns_of(self.world), device=device)
+        self._kept: dict[tuple[str, str], torch.Tensor] = {}  # constants that were used before, by use and name
+        model, size = self.world.model, env.image_size
+        self._cameras = {
+            picture: Camera(model, self.world.data, self.batch, camera, size, GLOWING)
+            for picture, camera in PICTURES.items()
+            if env.obs_mode == "image"
+        }
+        self.starts = self._settle({name: torch.tensor(rows, device=device) for name, rows in placed.items()}, env)
+
+    def _settle(self, placed: Rows, env: LiberoEnv) -> Rows:
+        """The states after the actions before the first observation, as many at once as there are worlds."""
+        batch, settled, total = self.batch, [], len(self.names)
+        rest = torch.tensor(REST, dtype=torch.float32, device=batch.device).expand(batch.count, 7)
+        for first in range(0, total, batch.count):
+            which = torch.arange(first, first + batch.count, device=batch.device).clamp(max=total - 1)
+            with batch.working():
+                batch.begin({name: rows[which] for name, rows in placed.items()})
+                for _ in range(env.settle_steps):
+                    batch.act(rest)
+                settled.append(batch.rows())
+            batch.join()
+        return {name: torch.cat([rows[name] for rows in settled])[:total] for name in batch.state}
+
+    # ------------------------------------------------------------------ what is seen
+
+    def observe(self, name: str) -> torch.Tensor:
+        """A part of the observations, as `LiberoEnv` has it."""
+        if name in self._cameras:
+            rows, columns = self._lies
+            picture = self._cameras[name].draw(self._glowing())
+            flipped = [axis for axis, part in ((1, rows), (2, columns)) if part.step == -1]
+            return picture.flip(flipped) if flipped else picture
+        if name == "state":
+            return self.batch.state["qpos"][:, self._columns]
+        if name == "proprio":
+            position, quaternion, fingers = (self.observe(part) for part in ("eef_pos", "eef_quat", "gripper_qpos"))
+            return torch.cat([position, quat2axisangle(quaternion), fingers], dim=1)
+        place, qpos, qvel = self._place, self.batch.state["qpos"], self.batch.state["qvel"]
+        backwards = self._constant("gripper", "backwards", BACKWARDS)
+        return {
+            "eef_pos": lambda: self.batch.seen["site_xpos"][:, place.site],
+            "eef_quat": lambda: self.batch.seen["xquat"][:, place.hand][:, [1, 2, 3, 0]],
+            "gripper_qpos": lambda: qpos[:, place.qpos + 7 : place.qpos + 9] * backwards,
+            "gripper_qvel": lambda: qvel[:, place.dof + 7 : place.dof + 9] * backwards,
+            "joint_pos": lambda: qpos[:, place.qpos : place.qpos + 7],
+            "joint_vel": lambda: qvel[:, place.dof : place.dof + 7],
+        }[name]()
+
+    def _glowing(self) -> torch.Tensor:
+        """Where a stove is on."""
+        world = self.world
+        stoves = [name for name in world.fixtures if world.kinds[name] == "flat_stove"]
+        joints = [pair for stove in stoves for pair in world.joints_about(stove)]
+        return self._one_of([joint.holds("turnon", self._joint(name)) for name, joint in joints])
+
+    # ------------------------------------------------------------------ the goal: `predicates.holds`, in all worlds
+
+    def goal(self) -> torch.Tensor:
+        """In which worlds the task is done."""
+        return self.holds(self.world.problem.goal)
+
+    def holds(self, condition: Condition | Fact) -> torch.Tensor:
+        """Where it is true now."""
+        world = self.world
+        if isinstance(condition, Fact):
+            predicate = condition.predicate
+            if predicate in ("open", "close", "turnon", "turnoff"):
+                joints = world.joints_about(condition.arguments[0])
+                each = [joint.holds(predicate, self._joint(name)) for name, joint in joints]
+                return self._one_of(each) if predicate in ("open", "turnon") else torch.stack(each).all(0)
+            thing, where = condition.arguments
+            if where in world.problem.regions:
+                return self._at_region(predicate, thing, where)
+            apart = self._pose(thing)[0] - self._pose(where)[0]
+            near = apart[:, :2].square().sum(1) < NEAR**2
+            return (apart[:, 2] > 0) & near & self.touching(thing, where)
+        parts = [self.holds(part) for part in condition.parts]
+        if condition.operator == "not":
+            return ~parts[0]
+        return torch.stack(parts).all(0) if condition.operator == "and" else torch.stack(parts).any(0)
+
+    def _at_region(self, predicate: str, thing: str, region: str) -> torch.Tensor:
+        """Where a thing is in or on a region."""
+        (middle, rotation), (position, turned) = self._pose(region), self._pose(thing)
+        half, extent = (self._constant("half", name, self.world.size(name)) for name in (region, thing))
+        offset = (rotation.transpose(1, 2) @ (position - middle)[:, :, None])[:, :, 0]
+        above = (offset[:, :2].abs() < half[:2]).all(1)
+        height = turned[:, 2].abs() @ extent  # of its middle over its lowest point
+        if predicate == "in":
+            low = offset[:, 2] - height + height.clamp(max=TALL)
+            return above & (low > -half[2] - SLACK) & (low < half[2])
+        level = (position[:, 2] - height - middle[:, 2]).abs() < LEVEL
+        return above & level & self.touching(thing, self.world.problem.regions[region].target)
+
+    def _pose(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """The middle of an object, fixture or region in each world, and its rotation."""
+        seen, model = self.batch.seen, self.world.model
+        if name not in self.world.kinds:
+            site = model.site(name).id
+            return seen["site_xpos"][:, site], seen["site_xmat"][:, site]
+        body = model.body(name).id
+        rotation = seen["xmat"][:, body]
+        middle = self._constant("middle", name, model_of(self.world.kinds[name]).middle)
+        return seen["xpos"][:, body] + rotation @ middle, rotation
+
+    def _joint(self, name: str) -> torch.Tensor:
+        return self.batch.state["qpos"][:, int(self.world.model.joint(name).qposadr[0])]
+
+    def touching(self, name: str, other: str) -> torch.Tensor:
+        """Where two things touch."""
+        first, second = (self._constant("geoms", one, self.world.geoms_of(one)) > 0 for one in (name, other))
+        return self.batch.touching(first, second)
+
+    def _one_of(self, masks: list[torch.Tensor]) -> torch.Tensor:
+        none = torch.zeros(self.batch.count, dtype=torch.bool, device=self.batch.device)
+        return torch.stack([none, *masks]).any(0)
+
+    def _constant(self, use: str, name: str, values: Any) -> torch.Tensor:
+        if (use, name) not in self._kept:
+            self._kept[use, name] = torch.tensor(values, dtype=torch.float32, device=self.batch.device)
+        return self._kept[use, name]
+
+
+def quat2axisangle(quaternion: torch.Tensor) -> torch.Tensor:
+    """`controller.quat2axisangle` for rows of quaternions."""
+    w = quaternion[:, 3:].clamp(-1.0, 1.0)
+    sine = (1.0 - w * w).sqrt()
+    return torch.where(sine > 0, quaternion[:, :3] * (2.0 * w.acos() / sine.clamp(min=1e-12)), 0.0)
+
+
+def _law(model: Any, count: int) -> Law:
+    """What moves the arm of a model: torques where its joints have motors, else targets of their servos."""
+    if model.actuator_biastype[ArmPlace.of(model).servo] == mujoco.mjtBias.mjBIAS_NONE:
+        return SpringTorques(model, count, GAINS, POSTURE)
+    return SpringServos(model, count, GAINS)
+
+
+def _place(world: World, names: list[str]) -> dict[str, np.ndarray]:
+    """Every start, put in its place by MuJoCo; leaves the world at the one with most contacts."""
+    rows: dict[str, list[np.ndarray]] = {part: [] for part in STATE}
+    fullest, most = names[0], -1
+    for name in names:
+        world.reset(world.start(name))
+        for part in STATE:
+            rows[part].append(getattr(world.data, part).copy())
+        if world.data.ncon > most:
+            fullest, most = name, world.data.ncon
+    world.reset(world.start(fullest))
+    return {part: np.array(values, dtype=np.float32) for part, values in rows.items()}
