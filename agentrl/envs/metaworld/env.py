@@ -84,17 +84,23 @@ class MetaWorldEnv(ControlEnv):
 
     ## Arguments
     - `task="reach"`, which the id gives: one of the fifty, or a suite.
-    - `protocol=None`. `"lerobot"` sets up what lerobot's evaluation shows: its `instructions`, `image_size=480`,
-      `camera="corner4"` (where lerobot moves `corner2`; it reverses both axes, which makes it upright),
-      `max_turns=500`. An option that is given beside it wins.
-    - `instructions="agentrl"` or `"lerobot"`; `obs_text=True`: `text` is part of the observation.
-    - `obs_mode="image"` or `"state"`, `image_size=256`; `camera="corner4"`, or `corner`, `corner2`, `corner3`,
-      `topview`, `behindGripper`, `gripperPOV`. Figures in papers are mostly of `corner2` moved to where `corner4` is.
+    - `protocol=None`, or whose evaluation to repeat. It sets the four options of this table; one that is given beside
+      it wins.
+
+      | `protocol` | `instructions` | `image_size` | `camera` | `max_turns` |
+      |---|---|---|---|---|
+      | None | agentrl | 256 | corner4 | 100 |
+      | `"lerobot"` | lerobot | 480 | corner4 (lerobot moves `corner2` there, and turns its pictures upright) | 500 |
+
+    - `instructions=None`: `"agentrl"` or `"lerobot"`, whose words. `max_turns=None`, `image_size=None`. `camera=None`:
+      `corner`, `corner2`, `corner3`, `corner4`, `topview`, `behindGripper`, `gripperPOV`. Figures in papers are mostly
+      of `corner2` moved to where `corner4` is.
+    - `obs_mode="image"` or `"state"`; `obs_text=True`: `text` is part of the observation.
       `picture_convention="upright"` or `"raw"`; `out_of_range="clip"` or `"refuse"`.
     - `reward="sparse"` or `"dense"`; `invalid_penalty=0.0`, `whole_turn_penalty=False`.
     - `show_goal=None`: True for tasks and MT suites, False for ML suites.
-    - `max_turns=100`, `split="train"`, `render_mode=None`, `full_info=True`. `max_actions_per_turn=1` is all there is
-      (`ActionChunks` runs several).
+    - `split="train"`, `render_mode=None`, `full_info=True`. `max_actions_per_turn=1` is all there is (`ActionChunks`
+      runs several).
 
     A split has 2,000 (train), 200 (dev) or 200 (test) starts of each task; those of a suite's tasks take turns.
 
