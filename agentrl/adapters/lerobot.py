@@ -77,8 +77,11 @@ def raw_observation(observation: Mapping[str, Any]) -> dict[str, Any]:
 
 def instruction_in(observation: Mapping[str, Any], env: gym.Env) -> str:
     """What is asked, without the feedback that may follow it."""
-    text = observation.get("text")
-    return str(text.partition("\n")[0] if text else env.get_wrapper_attr("instruction"))
+    if text := observation.get("text"):
+        return str(text).partition("\n")[0]
+    if not env.has_wrapper_attr("instruction"):
+        raise ConfigError("a policy of lerobot is told the instruction: leave obs_text at True where hosts play")
+    return str(env.get_wrapper_attr("instruction"))
 
 
 class LeRobotPolicy:

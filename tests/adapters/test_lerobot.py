@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from agentrl.adapters.lerobot import LeRobotEnv, raw_observation
+from agentrl.adapters.lerobot import LeRobotEnv, instruction_in, raw_observation
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies import load_policy
 from agentrl.rollout.evaluate import evaluate
@@ -99,6 +99,14 @@ def test_one_camera_is_no_dictionary_and_numbers_have_their_name() -> None:
     assert seen["pixels"].shape == (4, 4, 3) and len(seen["agent_pos"]) == 3 and len(seen["environment_state"]) == 5
     with pytest.raises(ConfigError, match="named observations and arrays as actions"):
         LeRobotEnv(gym.make("agentrl/FrozenLake-Grid-v0"))
+
+
+def test_the_instruction_comes_without_feedback_and_without_text() -> None:
+    env = gym.make(PUCK, obs_text=False)
+    seen = {"text": "Push the puck.\nThat was no action."}
+    assert instruction_in(seen, env) == "Push the puck." and instruction_in({}, env) == "Push the puck to the mark."
+    with pytest.raises(ConfigError, match="leave obs_text at True"):
+        instruction_in({}, gym.make("agentrl/FrozenLake-Grid-v0"))
 
 
 def test_without_lerobot_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

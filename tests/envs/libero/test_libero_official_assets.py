@@ -114,6 +114,10 @@ def test_wrong_folders_and_lost_files_are_refused_in_a_sentence(checkout, tmp_pa
 
     refused(tmp_path, target, "must be a checkout of Lifelong-Robot-Learning/LIBERO")
     refused(checkout, checkout, "must be new; got")
+    outside = '<mujoco><asset><texture file="../../../../../../outside.png"/></asset></mujoco>'
+    write(assets / "things/ketchup/ketchup.xml", outside)
+    refused(checkout, target, r"nothing can stand in for \.\./\.\./\.\./\.\./outside.png")
+    write(assets / "things/ketchup/ketchup.xml", "<mujoco/>")
     (assets / "scenes/lamp/collision/lamp_ch.stl").unlink()
     refused(checkout, target, "nothing can stand in for scenes/lamp/collision/lamp_ch.stl, scenes/lamp/visual")
     (assets / "things/ketchup/ketchup.xml").write_text("<mujoco>")

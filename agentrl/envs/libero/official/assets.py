@@ -48,8 +48,9 @@ def build_assets(say: Callable[[str], None], checkout: str | Path, target: Path)
     if target.exists():
         raise ConfigError(f"the folder of the assets must be new; got {target}, which exists: remove it to build it")
     missing = [path for path in needed_files(source) if not path.is_file()]
-    makers = {path: make for path in missing if (make := _maker(path)) is not None}
-    if lost := [str(path.relative_to(source)) for path in missing if path not in makers]:
+    inside = [path for path in missing if path.is_relative_to(source)]
+    makers = {path: make for path in inside if (make := _maker(path)) is not None}
+    if lost := [os.path.relpath(path, source) for path in missing if path not in makers]:
         raise ConfigError(f"nothing can stand in for {', '.join(lost)}: it must be in {source}")
     say(f"copying {source}")
     target.parent.mkdir(parents=True, exist_ok=True)
