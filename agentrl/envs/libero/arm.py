@@ -15,7 +15,7 @@ import numpy as np
 from agentrl.envs.common.gripper import OPENING
 from agentrl.envs.common.mujoco.arm import Arm
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import FINGERS, JOINTS, Vector
+from agentrl.envs.common.mujoco.panda import FINGERS, JOINTS, Vector, set_damping
 
 mujoco = load()
 READY = (0.0, -0.161037389, 0.0, -2.44459747, 0.0, 2.2267522, pi / 4)  # joints at the start, in LIBERO
@@ -67,7 +67,8 @@ def use_torques(spec: Any) -> None:
         _weigh(spec.body(finger).add_body(gravcomp=1.0), FINGER_TIP)
     for number, (name, torque, damping) in enumerate(zip(JOINTS, TORQUES, DAMPING, strict=True), start=1):
         joint, motor = spec.joint(name), spec.actuator(name)
-        joint.armature, joint.damping, joint.frictionloss = ARMATURE / number, damping, FRICTION
+        joint.armature, joint.frictionloss = ARMATURE / number, FRICTION
+        set_damping(joint, damping)
         joint.actfrclimited, joint.actfrcrange, joint.actgravcomp = True, (-torque, torque), True
         motor.biastype = mujoco.mjtBias.mjBIAS_NONE
         motor.gainprm[0], motor.biasprm[1], motor.biasprm[2] = 1.0, 0.0, 0.0
@@ -130,7 +131,10 @@ class TorqueArm(Arm):
     def _look_at_joints(self) -> Moment:
         """How the arm stands in the middle of a step, where the simulator knows its poses and inertia."""
         mujoco.mj_jacSite(self.model, self.data, self._jacobian[:3], self._jacobian[3:], self._site)
-        mujoco.mj_fullM(self.model, self._inertia, self.data.qM)
+        if hasattr(self.data, "qM"):
+            mujoco.mj_fullM(self.model, self._inertia, self.data.qM)
+        else:  # in newer versions of MuJoCo
+            mujoco.mj_fullM(self.model, self.data, self._inertia)
         position, rotation = self.data.site_xpos[self._site], self.data.site_xmat[self._site].reshape(3, 3)
         mass, jacobian = self._inertia[self._span, self._span], self._jacobian[:, self._span]
         return Moment(self._angles, mass, jacobian, position, rotation)

@@ -16,7 +16,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.looks import change_surfaces
-from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, HARD, add_panda
+from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, HARD, add_panda, set_damping
 from agentrl.envs.common.perturb import UNCHANGED, Perturbation
 from agentrl.envs.libero.arm import HAND, WRIST_AT, use_torques
 from agentrl.envs.libero.bddl import Problem, read_problem
@@ -174,7 +174,7 @@ def compile_scene(problem: Problem, change: Perturbation = UNCHANGED, name: str 
     servo = spec.actuator(GRIPPER)
     servo.gainprm[0], servo.biasprm[1], servo.biasprm[2] = GRIP, -GRIP, 0.0
     for finger in FINGERS:
-        spec.joint(finger).damping = GRIP_DAMPING
+        set_damping(spec.joint(finger), GRIP_DAMPING)
     use_torques(spec)
     spec.body(HAND).add_camera(
         name=WRIST, pos=(0.05, 0.0, WRIST_AT), quat=(0.0, 0.7071068, 0.7071068, 0.0), fovy=WRIST_VIEW

@@ -207,3 +207,8 @@ def _quaternion(axis: Vector, angle: float) -> Any:
     found = np.empty(4)
     mujoco.mju_axisAngle2Quat(found, axis, angle)
     return found
+
+
+def set_damping(joint: Any, damping: float) -> None:
+    """Set the damping of a joint of a spec; newer versions of MuJoCo have a polynomial there."""
+    joint.damping = damping if isinstance(joint.damping, float) else (damping, 0.0, 0.0)
