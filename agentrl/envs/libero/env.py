@@ -123,7 +123,8 @@ class LiberoEnv(LiberoTasks, ControlEnv):
       | `"openvla"` | openvla | 256 | 10 | 220, 280, 300, 520, 400 |
       | `"lerobot"` | openvla (after its processor) | 256 | 10 | 280, 280, 300, 520, 400 |
 
-    - `settle_steps`: actions `[0, 0, 0, 0, 0, 0, -1]` before the first observation, which open the gripper and let
+    - `picture_convention=None`, `image_size=None`, `max_turns=None` and `settle_steps=None` are those of this table.
+    - `settle_steps` are actions `[0, 0, 0, 0, 0, 0, -1]` before the first observation, which open the gripper and let
       things come to rest; they do not count as turns.
     - `obs_mode="image"` or `"state"`, `obs_text=True`, `robot_state=False`, `out_of_range="clip"` or `"refuse"`,
       `split="train"`, `render_mode=None`.
