@@ -199,7 +199,7 @@ class World:
 
     def geoms_of(self, name: str) -> np.ndarray:
         """By which of the model's geoms something touches, as a mask. The table goes by its own name."""
-        return np.array([self._touched(geom) == name for geom in range(self.model.ngeom)])
+        return np.array([self.touched(geom) == name for geom in range(self.model.ngeom)])
 
     def held(self) -> str | None:
         """The object between the fingers."""
