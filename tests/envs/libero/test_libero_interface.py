@@ -140,7 +140,8 @@ from tests.envs.libero.test_libero_interface import arrays_alone
 arrays_alone().reset(seed=0)  # a process that has drawn itself
 envs = gym.vector.AsyncVectorEnv([arrays_alone] * 2)
 first, _ = envs.reset(seed=[1, 2])
-seen, *_ = envs.step(np.full((2, 7), 0.5, np.float32))
+for _ in range(3):
+    seen, *_ = envs.step(np.array([[0.5, 0.5, 0.5, 0, 0, 0, 0]] * 2, np.float32))
 print(seen["image"].shape, bool((seen["proprio"][:, :3] > first["proprio"][:, :3]).all()))
 envs.close()
 """
