@@ -144,13 +144,13 @@ class WebSites:
                 response.delete_cookie(COOKIE)
                 return response
             case _:
-                return PlainTextResponse("there is no such page\n", 404)
+                return PlainTextResponse("page not found\n", 404)
 
     async def _enter(self, request: Request, host: _Host, visitor: str | None) -> Response:
         """Send a browser back to the site it came from, with the name of its visitor; a new one if it has none."""
         place = self.places.get(request.query_params.get("site", ""))
         if place is None:
-            return PlainTextResponse("there is no such site here\n", 404)
+            return PlainTextResponse("site not found\n", 404)
         name = visitor if self.visitors.find(visitor) is not None else None
         if name is None:
             try:

@@ -68,7 +68,7 @@ input { caret-color: transparent; }
 """
 HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
 KEPT = "max-age=86400"  # photos and style never change
-NOT_FOUND = Answer(b"There is no such page.", 404, {"content-type": "text/plain"})
+NOT_FOUND = Answer(b"page not found", 404, {"content-type": "text/plain"})
 
 
 class Storefront:
