@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentrl.algorithms import Stage
+from benchmarks.learning.budgets import ONE_SEED
 from benchmarks.learning.chains import LAKE, NO_CRITIC, STEPPO, VAGEN, stages, without_nothing
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.tuned import tuned
@@ -122,7 +123,7 @@ def clips() -> Experiment:
         for low, high, lam in settings
     }
     question = "The clip and lambda of StepPO and of token PPO on the dev split, four settings each"
-    return Experiment("one-move-clips", question, over_seeds(conditions, SEEDS[:3]))
+    return Experiment("one-move-clips", question, over_seeds(conditions, ONE_SEED))
 
 
 def gigpo() -> Experiment:
