@@ -14,8 +14,6 @@ PYTHONPATH), print `to_json(episodes)` and leave the rest to the test, which cal
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import math
 import os
@@ -27,6 +25,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from agentrl.adapters.chat import picture_in
 from agentrl.core.policy import Conversation, Generation
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.token_rows import conversation_row
@@ -148,10 +147,7 @@ def shown_by(content: str | Sequence[Mapping[str, Any]]) -> str:
 
 def hash_of_url(url: str) -> str:
     """The name of the picture in a data URL."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
-        return picture_hash(np.asarray(picture.convert("RGB")))
+    return picture_hash(np.asarray(picture_in(url)))
 
 
 def _marked(text: str, names: Iterable[str]) -> str:
