@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from datasets import Dataset
 from transformers import ProcessorMixin
 from transformers.models.qwen2_5_vl.processing_qwen2_5_vl import Qwen2_5_VLProcessor
@@ -43,9 +44,13 @@ OTHER = "Right"  # what the second episode of each seed answers all the time: th
 
 
 @pytest.fixture(autouse=True)
-def experimental(monkeypatch):
-    """TRL warns that both ways may change."""
+def setting(monkeypatch):
+    """TRL warns that both ways may change; threads that wait for each other are slow where other tests run."""
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def new_trainer(folder, loaded, processing, rows, **way):
