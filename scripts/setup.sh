@@ -115,7 +115,7 @@ find_python() { # the oldest supported version first: it is the one that constra
     return 1
 }
 
-if [ "${library:-}" = agentlightning ]; then # the newest of pyenv's, where `python3.12` alone is none
+if [ "${library:-}" = agentlightning ]; then # pyenv may have one that is not on the path
     PYTHON=$(PATH="$(pyenv prefix 3.12 2>/dev/null || true)/bin:$PATH"; command -v python3.12 python3.13 | head -n 1)
     "${PYTHON:-false}" --version >/dev/null 2>&1 || fail "Agent Lightning needs Python 3.12 or newer, and neither python3.12 nor python3.13 was found"
 fi
@@ -240,6 +240,7 @@ elif [ -n "${library:-}" ]; then
     fi
     # Without constraints.txt, with which the resolver would go back to old versions without a word.
     install "$library cannot be installed" "${packages[@]}"
+    [ -z "$torch" ] || quietly "torchvision cannot be repaired" "$venv/bin/python" scripts/mend_torchvision.py
     install "agentrl cannot be installed beside $library" --no-deps --no-build-isolation -e .
     quietly "the pins of $library do not fit together" "$venv/bin/python" -m pip check
     say "$library is ready"
