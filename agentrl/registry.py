@@ -392,6 +392,12 @@ ELSEWHERE: tuple[Entry, ...] = (
         entry_point="agentrl.adapters.openenv_client:OpenEnvClientEnv",
         summary="Play in a session of the OpenEnv server at `url`.",
     ),
+    Entry(
+        id="agentrl/Verifiers-v0",
+        kind="",
+        entry_point="agentrl.adapters.verifiers_client:VerifiersEnv",
+        summary="Play the tasks of a `taskset` of verifiers.",
+    ),
 )
 TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)
 MULTIPLAYER: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.multiplayer)
