@@ -1,7 +1,12 @@
 """Any Text or Visual environment as a task of inspect-ai, to evaluate models that it can reach and look at its viewer.
 
-    inspect eval agentrl/environment -T env_id=agentrl/Sokoban-Visual-v0 -T episodes=20 --model openai/gpt-5
-    inspect view
+    # sokoban.py: `inspect eval sokoban.py --model openai/gpt-5`, then `inspect view`
+    from agentrl.adapters.inspect_ai import environment
+    from inspect_ai import task
+
+    @task
+    def sokoban(episodes: int = 20):
+        return environment("agentrl/Sokoban-Visual-v0", episodes)
 
 It runs where inspect-ai is installed, a virtual environment of its own. A sample is an episode: with the same seed and
 split those of `agentrl eval`. A fault of an environment is the sample's error, never a score.
@@ -17,18 +22,25 @@ from agentrl.core.errors import MissingLibrary
 from agentrl.core.seeding import episode_seed
 
 try:
-    from inspect_ai import Task, task
+    from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser, Content, ContentImage, ContentText
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        Content,
+        ContentImage,
+        ContentReasoning,
+        ContentText,
+    )
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 except ImportError as error:
     raise MissingLibrary("inspect-ai", "inspect-ai==0.3.285 openai") from error
 
 
-@task
 def environment(
-    env_id: str = "agentrl/FrozenLake-Text-v0",
+    env_id: str,
     episodes: int = 100,
     seed: int = 0,
     split: str = "test",
@@ -52,16 +64,17 @@ def play(env_id: str, env_kwargs: dict[str, Any] | None = None) -> Solver:
     """The episode of a sample's seed: the model answers until it is over."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        episode = ChatEpisode(env_id, env_kwargs)
+        episode, actions = ChatEpisode(env_id, env_kwargs), list[str]()
         try:
             state.messages = [_message(one) for one in await episode.reset_async(state.metadata["seed"])]
             while not episode.over:
                 state = await generate(state)
-                state.messages += [_message(one) for one in await episode.step_async(state.output.completion)]
+                actions.append(_answer(state.output.message))
+                state.messages += [_message(one) for one in await episode.step_async(actions[-1])]
         finally:
             episode.close()
         ends = {"terminated": episode.terminated, "truncated": episode.truncated}
-        state.metadata |= {"rewards": episode.rewards, "success": episode.success, **ends}
+        state.metadata |= {"actions": actions, "rewards": episode.rewards, "success": episode.success, **ends}
         state.completed = True
         return state
 
@@ -87,6 +100,12 @@ def reward() -> Scorer:
         return Score(value=sum(rewards), metadata={"rewards": rewards})
 
     return score
+
+
+def _answer(message: ChatMessageAssistant) -> str:
+    """What the model wrote: inspect-ai takes `<think>` out of replies."""
+    parts = [] if isinstance(message.content, str) else message.content
+    return "".join(part.text for part in parts if isinstance(part, ContentReasoning)) + message.text
 
 
 def _message(message: ChatMessage) -> ChatMessageSystem | ChatMessageUser:

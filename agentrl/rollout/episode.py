@@ -40,7 +40,7 @@ HELD_BY_STEP = ("reward_terms", "pending", "anchor")
 StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what `env.step` gives
 
 
-def make(env_id: str, **kwargs: Any) -> gym.Env:
+def make(env_id: str, /, **kwargs: Any) -> gym.Env:
     """`gym.make` with a `ConfigError` that says what to do: an unknown id suggests the nearest one.
 
     An environment of another package need not know splits, and its text may be the whole observation.

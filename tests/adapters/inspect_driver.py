@@ -39,7 +39,7 @@ def episode(sample: Any) -> Episode:
     assert bool(sample.scores["success"].value) == facts["success"] and reward.metadata["rewards"] == facts["rewards"]
     return Episode(
         seed=facts["seed"],
-        actions=[message.text for message in sample.messages if message.role == "assistant"],
+        actions=facts["actions"],
         reward=reward.value,
         rewards=facts["rewards"],
         terminated=facts["terminated"],

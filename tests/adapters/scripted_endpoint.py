@@ -16,11 +16,11 @@ OTHERWISE = "Right"
 
 
 @contextmanager
-def scripted_endpoint(env_id: str) -> Iterator[str]:
+def scripted_endpoint(*env_ids: str) -> Iterator[str]:
     """Its base URL. Whose turn it is follows from the conversation alone, so that episodes may run side by side; in
     other episodes it always says `OTHERWISE`."""
-    game = ChatEpisode(env_id, ENV_KWARGS)
-    openings = {shown_in(game.reset(seed))[0]: seed for seed in SEEDS}
+    games = [ChatEpisode(env_id, ENV_KWARGS) for env_id in env_ids]
+    openings = {shown_in(game.reset(seed))[0]: seed for game in games for seed in SEEDS}
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -18,11 +18,21 @@ from tests.adapters.library_check import TEXT, VISUAL, check_row, compare, from_
 from tests.adapters.scripted_endpoint import OTHERWISE, scripted_endpoint
 
 FOLDER, DRIVER = CHECKOUT / ".venv-inspect-ai" / "bin", Path(__file__).with_name("inspect_driver.py")
-VARIABLES = {**os.environ, "PYTHONPATH": str(CHECKOUT), "INSPECT_DISABLE_MODEL_INFO": "1"}
+VARIABLES = {**os.environ, "PYTHONPATH": str(CHECKOUT), "OPENAI_API_KEY": "none"}
+
+LAKE = f"""
+from agentrl.adapters.inspect_ai import environment
+from inspect_ai import task
+
+@task
+def lake(episodes: int = 20):
+    return environment("{TEXT}", episodes)
+"""
 
 
-def call(*words: str | Path) -> str:
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, env=VARIABLES, timeout=280)
+def call(*words: str | Path, cwd: Path | None = None) -> str:
+    words = tuple(str(word) for word in words)
+    done = subprocess.run(words, capture_output=True, text=True, env=VARIABLES, cwd=cwd, timeout=280)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -45,25 +55,17 @@ def test_its_models_play_the_episodes_of_our_collector(tmp_path):
 @pytest.mark.library("inspect-ai")
 def test_its_command_plays_the_tasks_of_agentrl_eval(tmp_path):
     ours = evaluate(TEXT, f"constant:{OTHERWISE}", episodes=3)
-    words = ("-T", f"env_id={TEXT}", "-T", "episodes=3", "--log-dir", tmp_path, "--log-format", "json")
+    (tmp_path / "lake.py").write_text(LAKE)
+    words = ("-T", "episodes=3", "--log-dir", tmp_path, "--log-format", "json", "--display", "plain")
     with scripted_endpoint(TEXT) as url:
-        model = (
-            "--model",
-            "openai/scripted",
-            "--model-base-url",
-            url,
-            "-M",
-            "responses_api=false",
-            "-M",
-            "api_key=none",
-        )
-        call(FOLDER / "inspect", "eval", "agentrl/environment", *words, *model, "--display", "plain")
+        model = ("--model", "openai/scripted", "--model-base-url", url, "-M", "responses_api=false")
+        call(FOLDER / "inspect", "eval", "lake.py", *words, *model, cwd=tmp_path)
     (path,) = tmp_path.glob("*.json")
     log = json.loads(path.read_text())
     assert log["status"] == "success"
     figures = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
     assert figures == pytest.approx({"success": ours.success, "reward": ours.reward_mean})
-    assert [len(sample["messages"]) for sample in log["samples"]] == [1 + 2 * ours.turns_mean] * 3
+    assert sum(len(sample["messages"]) - 1 for sample in log["samples"]) == pytest.approx(2 * 3 * ours.turns_mean)
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="inspect-ai is installed here")
