@@ -384,6 +384,21 @@ FAMILIES: tuple[Family, ...] = (
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=48),
     ),
 )
+# Worlds of other programs, which need to be told where: no part of the table, which can be played as it is.
+ELSEWHERE: tuple[Entry, ...] = (
+    Entry(
+        id="agentrl/OpenEnv-v0",
+        kind="",
+        entry_point="agentrl.adapters.openenv_client:OpenEnvClientEnv",
+        summary="Play in a session of the OpenEnv server at `url`.",
+    ),
+    Entry(
+        id="agentrl/Verifiers-v0",
+        kind="",
+        entry_point="agentrl.adapters.verifiers_client:VerifiersEnv",
+        summary="Play the tasks of a `taskset` of verifiers.",
+    ),
+)
 TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)
 MULTIPLAYER: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.multiplayer)
 
@@ -533,7 +548,7 @@ def register_all() -> None:
     """Register every row and the environments of installed packages with Gymnasium; may be called twice."""
     from gymnasium.envs.registration import register, registry
 
-    for entry in known():
+    for entry in (*known(), *ELSEWHERE):
         if entry.id not in registry:
             register(
                 id=entry.id,
