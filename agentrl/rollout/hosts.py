@@ -169,6 +169,10 @@ class EnvSlot:
             raise ConfigError(f"{type(base).__name__} has no state()")
         return base.state().to_json()
 
+    def render(self) -> Any:
+        """What it looks like."""
+        return self.env.render()
+
     def legal(self) -> list[Any]:
         """Whole turns that make sense at this moment."""
         return list(legal_actions(self.env))

@@ -82,7 +82,7 @@ class IsolatedEnv(gym.Env):
 
     def render(self) -> Any:
         """What it looks like there."""
-        return self._ask("ask", "render")
+        return self._ask("render")
 
     # ------------------------------------------------------------------ memory
 

@@ -89,6 +89,7 @@ class LimitedConnection(TimedWriting, H11Protocol):
 
     phase = "answer"
     since: float | None = None
+    upgraded = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """A client has connected."""
@@ -112,7 +113,14 @@ class LimitedConnection(TimedWriting, H11Protocol):
     def data_received(self, data: bytes) -> None:
         """The client has sent something."""
         super().data_received(data)
-        self._enter(self._present_phase())
+        if not self.upgraded:
+            self._enter(self._present_phase())
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        """From now on it is a `LimitedSocket`, with time limits of its own."""
+        self.upgraded = True
+        self._forget("_limit")
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         """The server has sent its whole answer."""

@@ -137,7 +137,9 @@ class EnvApp:
 
     async def _socket(self, socket: WebSocket) -> None:
         if (refusal := await self._refused(socket)) is not None:
-            return await socket.send_denial_response(refusal)
+            await socket.send_denial_response(refusal)
+            socket.scope["extensions"]["agentrl.connection"].handshake_complete = True  # or uvicorn logs an error
+            return
         await socket.accept()
         self._outbox = self._outbox or Outbox(asyncio.get_running_loop())
         client = self._sessions.join(socket.client.host if socket.client else "")

@@ -100,16 +100,16 @@ class RemoteHost:
         """Begin calls; what this returns must be called, and waits for their answers. Steps share one frame."""
         self._lock.acquire()
         found: dict[int, Any] = {}
-        frames = self._frames(calls)
+        frames, link = self._frames(calls), self._link
         waiting: dict[int, list[int]] = {}  # number of a frame -> places of its calls
         until = time.monotonic() + (seconds or self._timeout) * len(calls) + GRACE_SECONDS
-        places = [place for place, call in enumerate(calls) if call[0] is self._link and self._link is not None]
+        places = [place for place, call in enumerate(calls) if call[0] is link and link is not None]
 
         def push() -> None:
-            assert self._link is not None
+            assert link is not None
             for frame, own in itertools.islice(frames, AHEAD - len(waiting)):
                 waiting[frame[1]] = own
-                self._link.send(bytes(encode(frame)))
+                link.send(bytes(encode(frame)))
 
         def guarded(work: Callable[[], None]) -> None:
             try:
@@ -122,9 +122,9 @@ class RemoteHost:
                 self._fail(found, places, f"what was to be sent or was received cannot be read: {error}")
 
         def pull() -> None:
+            assert link is not None
             while waiting:
-                assert self._link is not None
-                number, status, value = read_answer(self._link.recv(max(0.0, until - time.monotonic())))
+                number, status, value = read_answer(link.recv(max(0.0, until - time.monotonic())))
                 own = waiting.pop(number, [])
                 many = [[status, value]] if len(own) < 2 or status != "ok" else value
                 for place, answer in zip(own, many * len(own) if len(many) == 1 else many, strict=True):
@@ -136,7 +136,7 @@ class RemoteHost:
 
         def result() -> list[Any]:
             try:
-                if waiting:
+                if waiting and self._link is link:  # else a frame could not be sent, and all of them have failed
                     guarded(pull)
                 gone = self._lost("it was lost before")
                 return [found.get(place, gone) for place in range(len(calls))]
@@ -227,10 +227,6 @@ class RemoteEnv(IsolatedEnv):
     def state(self) -> dict[str, Any]:
         """The true state there, as JSON types; not where the server hides it."""
         return self._ask("state")
-
-    def render(self) -> Any:
-        """What it looks like there."""
-        return self._ask("render")
 
     def _seen(self, told: Any) -> Any:
         return told
