@@ -90,6 +90,8 @@ class Family:
     benches: dict[str, Bench] = field(default_factory=dict)  # what `agentrl bench NAME` runs
     # What `agentrl setup NAME` runs: a function that takes a function which prints a line, and returns facts (JSON).
     setups: dict[str, Part] = field(default_factory=dict)
+    # "module:attribute", an `agentrl.core.interpreter.InterpreterSpec`: where its packages may live if not here.
+    interpreter: str | None = None
     kit: KitBudget = KitBudget()
 
 
@@ -383,6 +385,13 @@ FAMILIES: tuple[Family, ...] = (
                 group="embodied",
             )
         },
+        setups={
+            "metaworld": Part(
+                "agentrl.envs.metaworld.interpreter:setup",
+                "Meta-World's package in a virtual environment of its own, where it does not fit beside others (1 GB)",
+            )
+        },
+        interpreter="agentrl.envs.metaworld.interpreter:INTERPRETER",
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=48),
     ),
 )

@@ -23,14 +23,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SessionFault, did_you_mean
-from agentrl.core.untrusted import check_environment, trusted_arguments
-from agentrl.registry import check_id, known
+from agentrl.core.interpreter import find_interpreter
+from agentrl.core.untrusted import check_environment
+from agentrl.registry import check_id, family_of, find, is_available, known, load
 from agentrl.rollout.hosts import ASKED, START_SECONDS, EnvSlot, Host, answer_of, value_of
 from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.starts import Stack
@@ -141,8 +143,9 @@ class Lane:
 
     def open(self, episode: Episode) -> dict[str, Any]:
         """Make the environment: what a client must know to look like it."""
-        with trusted_arguments([episode.trusted]):
-            check_environment(episode.stack.id.rpartition(":")[2], episode.stack.kwargs)
+        kwargs = {name: value for name, value in episode.stack.kwargs.items() if episode.trusted.get(name) != value}
+        if kwargs:  # the operator's own need no check
+            check_environment(episode.stack.id.rpartition(":")[2], kwargs)
         return self._make(episode)
 
     def _make(self, episode: Episode) -> dict[str, Any]:
@@ -305,10 +308,14 @@ class Sessions:
 
     def _lanes_of(self, env_id: str) -> list[Lane]:
         """The lanes that may play an id, started when they are first needed."""
-        place = "thread" if env_id in self._quick else "host"
+        place = "thread" if env_id in self._quick else python_of(env_id) or "host"
         if place not in self._lanes:
-            make, count = (Lane, self._threads) if place == "thread" else (HostLane, self._hosts)
-            self._lanes[place] = [make(self.limits.call_seconds) for _ in range(count)]
+            seconds = self.limits.call_seconds
+            if place == "thread":
+                self._lanes[place] = [Lane(seconds) for _ in range(self._threads)]
+            else:
+                python = None if place == "host" else place
+                self._lanes[place] = [HostLane(seconds, python) for _ in range(self._hosts)]
         return self._lanes[place]
 
     def forget(self, episode: Episode) -> bool:
@@ -465,6 +472,15 @@ class Client:
         answers: SimpleQueue[Answer] = SimpleQueue()
         begin(answers.put)
         return _or_raise(value_of(answers.get()))
+
+
+@cache
+def python_of(env_id: str) -> str | None:
+    """The interpreter that has the packages of an id's family, where this one has not; None: this one."""
+    family = family_of(env_id)
+    if family is None or family.interpreter is None or is_available(find(env_id)):
+        return None
+    return find_interpreter(load(family.interpreter)).python
 
 
 def _brief(answer: Answer) -> Answer:

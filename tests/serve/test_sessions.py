@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError, Fault, SessionFault, SnapshotError
 from agentrl.rollout.hosts import make_stack
+from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.starts import Stack
 from agentrl.serve.sessions import Limits, Sessions
 from tests.rollout.troubled_envs import TROUBLED, eventually
@@ -205,3 +207,24 @@ def test_draining_lets_open_episodes_end_and_opens_none(sessions) -> None:
     client.call(name, "close")
     thread.join(20)
     assert found == [True]
+
+
+def test_a_family_whose_packages_are_elsewhere_plays_with_that_interpreter(sessions, monkeypatch) -> None:
+    from agentrl.serve import sessions as module
+
+    monkeypatch.setattr(module, "is_available", lambda entry: False)
+    monkeypatch.setenv("AGENTRL_METAWORLD_PYTHON", sys.executable)
+    module.python_of.cache_clear()
+    try:
+        assert module.python_of("agentrl/MetaWorld-reach-v0") == sys.executable
+        assert module.python_of(LAKE) is None
+    finally:
+        module.python_of.cache_clear()
+    env = IsolatedEnv(Stack(LAKE), python=sys.executable)
+    here = make_stack(Stack(LAKE))
+    assert env.reset(seed=2) == here.reset(seed=2) and env.step("Down") == here.step("Down")
+    assert env.action_space == here.action_space
+    env.close()
+    assert env.pid is None
+    with pytest.raises(ConfigError, match="given to the host"):
+        IsolatedEnv(Stack(LAKE), env.host, python=sys.executable)
