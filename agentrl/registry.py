@@ -19,6 +19,8 @@ from typing import Any
 # Groups of entry points: the id of an environment = "module:Class", and the name of a family = "module:ROW".
 ENVIRONMENTS, FAMILY_ROWS = "agentrl.environments", "agentrl.families"
 
+REMOTE = "agentrl/Remote-v0"  # any environment that `agentrl serve` plays
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -88,6 +90,8 @@ class Family:
     benches: dict[str, Bench] = field(default_factory=dict)  # what `agentrl bench NAME` runs
     # What `agentrl setup NAME` runs: a function that takes a function which prints a line, and returns facts (JSON).
     setups: dict[str, Part] = field(default_factory=dict)
+    # "module:attribute", an `agentrl.core.interpreter.InterpreterSpec`: where its packages may live if not here.
+    interpreter: str | None = None
     kit: KitBudget = KitBudget()
 
 
@@ -381,6 +385,13 @@ FAMILIES: tuple[Family, ...] = (
                 group="embodied",
             )
         },
+        setups={
+            "metaworld": Part(
+                "agentrl.envs.metaworld.interpreter:setup",
+                "Meta-World's package in a virtual environment of its own, where it does not fit beside others (1 GB)",
+            )
+        },
+        interpreter="agentrl.envs.metaworld.interpreter:INTERPRETER",
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=48),
     ),
 )
@@ -556,3 +567,6 @@ def register_all() -> None:
                 vector_entry_point=entry.vector_entry_point,
                 kwargs=dict(entry.kwargs),
             )
+    if REMOTE not in registry:  # no row of the table: what it is, a server says
+        place = "agentrl.serve.remote"
+        register(id=REMOTE, entry_point=f"{place}:RemoteEnv", vector_entry_point=f"{place}:RemoteVectorEnv")

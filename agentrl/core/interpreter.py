@@ -10,10 +10,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError, MissingExtra
 
 CHECKOUT = Path(__file__).resolve().parents[2]  # where the package lies, when it is not installed
@@ -76,6 +79,32 @@ class MissingInterpreter(MissingExtra):
         return type(self), (self.spec, self.where)
 
 
+def set_up_interpreter(
+    spec: InterpreterSpec, packages: Sequence[str], say: Callable[[str], None], folder: str | Path | None = None
+) -> dict[str, Any]:
+    """Make the virtual environment of a spec, unless it is there, and install packages into it: what `agentrl setup`
+    does for a family whose packages do not fit beside others. Gives the facts that it prints."""
+    place = Path(folder).expanduser().absolute() if folder else default_folder(spec)
+    python = str(place / "bin" / "python")
+    try:
+        found = _checked(spec, python)
+    except (ImportError, ConfigError):
+        say(f"making {place}; this may take minutes")
+        for command in ([sys.executable, "-m", "venv", str(place)], [python, "-m", "pip", "install", *packages]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                raise ConfigError(f"{' '.join(command)} failed: {said}") from None
+        found = _checked(spec, python)
+    use = "found by itself" if place == default_folder(spec) else f"{spec.variable}={python}"
+    return {"python": found.python, "package": f"{found.distribution} {found.version}", "use": use}
+
+
+def default_folder(spec: InterpreterSpec) -> Path:
+    """Where `agentrl setup` puts a virtual environment."""
+    return cache_dir() / "environments" / spec.folder.removeprefix(".venv-")
+
+
 def find_interpreter(spec: InterpreterSpec, python: str | Path | None = None) -> Interpreter:
     """`python`, else the environment variable's, else this one, else that of the folder; else `MissingInterpreter`."""
     chosen = python or os.environ.get(spec.variable)
@@ -84,8 +113,8 @@ def find_interpreter(spec: InterpreterSpec, python: str | Path | None = None) ->
     # A folder of that name in the current directory is found too, without an origin.
     if (found := find_spec(spec.package)) is not None and found.origin is not None:
         return _checked(spec, sys.executable)
-    for root in (CHECKOUT, Path.cwd()):
-        own = root / spec.folder / "bin" / "python"
+    for place in (CHECKOUT / spec.folder, Path.cwd() / spec.folder, default_folder(spec)):
+        own = place / "bin" / "python"
         if own.exists():
             return _checked(spec, str(own))
     raise MissingInterpreter(spec)

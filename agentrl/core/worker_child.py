@@ -19,7 +19,7 @@ import signal
 import struct
 import traceback
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 try:
     import msgspec
@@ -51,10 +51,10 @@ def _encode_other(value: Any) -> Any:
     raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be sent")
 
 
-_array_content = msgspec.msgpack.Decoder(tuple[str, list[int], bytearray])
+_array_content = msgspec.msgpack.Decoder(tuple[str, list[Annotated[int, msgspec.Meta(ge=0)]], bytearray])
 
 
-def _decode_extension(code: int, data: memoryview) -> Any:
+def decode_extension(code: int, data: memoryview) -> Any:
     if code != ARRAY_CODE:
         raise ValueError(f"unknown extension {code}")
     import numpy
@@ -75,7 +75,7 @@ def encode(value: Any) -> bytearray:
     return buffer
 
 
-decode = msgspec.msgpack.Decoder(ext_hook=_decode_extension).decode
+decode = msgspec.msgpack.Decoder(ext_hook=decode_extension).decode
 
 
 # ---------------------------------------------------------------------- the two pipes
