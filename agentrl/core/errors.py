@@ -60,6 +60,25 @@ class EnvFault(Fault):
     """An environment broke, hung or lost its backend."""
 
 
+class SessionFault(EnvFault):
+    """An episode elsewhere that was refused or is gone.
+
+    `reason` is "limit" (too many are open), "unknown" (no such episode, or no longer), "closing" (the server ends) or
+    "connection" (it cannot be reached, or the connection was lost).
+    """
+
+    def __init__(self, message: str, reason: Literal["limit", "unknown", "closing", "connection"]) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def to_json(self) -> dict[str, str]:
+        """The record a trajectory keeps of this fault, with its reason."""
+        return {**super().to_json(), "reason": self.reason}
+
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.reason)
+
+
 class JudgeFault(Fault):
     """A judge gave no usable verdict."""
 

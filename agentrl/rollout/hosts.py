@@ -20,6 +20,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -33,11 +34,14 @@ from agentrl.core.errors import (
     EnvFault,
     Fault,
     MissingExtra,
+    SessionFault,
     SnapshotError,
     SnapshotUnsupported,
     WorkerFault,
 )
+from agentrl.core.measure import CHECKOUT, IN_CHECKOUT
 from agentrl.core.snapshot import restore, restore_layers, snapshot, snapshot_layers
+from agentrl.core.space_codec import to_plain
 from agentrl.core.worker import Worker
 from agentrl.core.worker_child import MAX_TEXT, encode
 from agentrl.policies.random import legal_actions
@@ -129,6 +133,7 @@ class EnvSlot:
             "told": {name: getattr(base, name) for name in TOLD if hasattr(base, name)},
             "render_mode": env.render_mode,
             "metadata": {name: env.metadata[name] for name in SHOWN if name in env.metadata},
+            "spaces": _spaces(env),
         }
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> list[Any]:
@@ -156,6 +161,13 @@ class EnvSlot:
     def set(self, name: str, value: Any) -> None:
         """Set an attribute."""
         self.env.set_wrapper_attr(name, value)
+
+    def state(self) -> dict[str, Any]:
+        """The truth, as JSON types."""
+        base: Any = self.env.unwrapped
+        if not hasattr(base, "state"):
+            raise ConfigError(f"{type(base).__name__} has no state()")
+        return base.state().to_json()
 
     def legal(self) -> list[Any]:
         """Whole turns that make sense at this moment."""
@@ -217,23 +229,36 @@ class EnvHost:
 
     def _answer(self, slot: int, method: str, *args: Any) -> list[Any]:
         own: dict[str, Callable[..., Any]] = {"open": self._open, "close": self._close}
-        try:
-            if method in own:
-                return ["ok", own[method](slot, *args)]
-            return ["ok", getattr(self._slots[slot], method)(*args)]
-        except MissingExtra as error:
-            return ["missing", [error.package, error.extra]]
-        except Fault as error:
-            return ["fault", error.to_json()]
-        except (SnapshotError, SnapshotUnsupported) as error:
-            return [type(error).__name__, str(error)]
-        except AgentRLError as error:
-            return ["config", str(error)]
-        except MemoryError:  # the whole process is in trouble
-            raise
-        except (Exception, SystemExit) as error:
-            told = f"{method}(): {type(error).__name__}: {error}\n{traceback.format_exc()[-MAX_TEXT:]}"
-            return ["raised", told.encode("utf-8", "backslashreplace").decode()]  # half surrogates have no UTF-8
+        if method in own:
+            return answer_of(method, lambda: own[method](slot, *args))
+        return answer_of(method, lambda: getattr(self._slots[slot], method)(*args))
+
+
+def _spaces(env: gym.Env) -> list[Any] | None:
+    """Of actions and observations; None where a package has spaces of its own kind."""
+    try:
+        return [to_plain(env.action_space), to_plain(env.observation_space)]
+    except ConfigError:
+        return None
+
+
+def answer_of(method: str, call: Callable[[], Any]) -> list[Any]:
+    """`["ok", value]`, or whose mistake it was; `value_of` reads it."""
+    try:
+        return ["ok", call()]
+    except MissingExtra as error:
+        return ["missing", [error.package, error.extra]]
+    except Fault as error:
+        return ["fault", error.to_json()]
+    except (SnapshotError, SnapshotUnsupported) as error:
+        return [type(error).__name__, str(error)]
+    except AgentRLError as error:
+        return ["config", str(error)]
+    except MemoryError:  # the whole process is in trouble
+        raise
+    except (Exception, SystemExit) as error:
+        told = f"{method}(): {type(error).__name__}: {error}\n{traceback.format_exc()[-MAX_TEXT:]}"
+        return ["raised", told.encode("utf-8", "backslashreplace").decode()]  # half surrogates have no UTF-8
 
 
 # ---------------------------------------------------------------------- the side here
@@ -244,12 +269,18 @@ class Host:
 
     `timeout` is what a call in one slot may take, in seconds, ten minutes without; a process in which one takes longer
     is killed. `environment` adds variables to the process: `{"MUJOCO_EGL_DEVICE_ID": "1"}`
-    lets it draw on another GPU.
+    lets it draw on another GPU. `python` is the interpreter of another virtual environment, for packages that cannot be
+    installed beside agentrl's: it must have agentrl, or in a checkout what agentrl needs.
     """
 
-    def __init__(self, timeout: float | None = None, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        timeout: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        python: str | Path | None = None,
+    ) -> None:
         self._timeout = CALL_SECONDS if timeout is None else positive_number("timeout", timeout)
-        self._environment = dict(environment or {})
+        self._environment, self._python = dict(environment or {}), python
         self._lock = threading.Lock()
         self._life: Worker | None = None
         self._memory: mmap.mmap | None = None
@@ -279,6 +310,8 @@ class Host:
         self._life = Worker(
             "agentrl.rollout.hosts:EnvHost",
             [memory],
+            python=self._python,
+            path=[CHECKOUT] if self._python is not None and IN_CHECKOUT else [],
             environment=self._environment,
             descriptors=[memory],
             start_deadline=START_SECONDS,
@@ -325,7 +358,7 @@ class Host:
                 with self._lock:
                     if self._life is life and life is not None and not life.alive:
                         self._end()
-            return [_value(next(answers) if asked is life else GONE) for asked, *_ in calls]
+            return [value_of(next(answers) if asked is life else GONE) for asked, *_ in calls]
 
         return result
 
@@ -333,7 +366,7 @@ class Host:
         """The arrays of a slot that was opened in this life."""
         with self._lock:
             if self._life is not life or self._memory is None:
-                raise _value(GONE)
+                raise value_of(GONE)
             return Region(self._memory, start, layout)
 
     @property
@@ -356,7 +389,7 @@ class Host:
                     self._end()
 
 
-def _value(answer: Sequence[Any]) -> Any:
+def value_of(answer: Sequence[Any]) -> Any:
     """What an answer says: the value, or the error to raise for it."""
     status, value = answer
     if status == "ok":
@@ -369,6 +402,8 @@ def _value(answer: Sequence[Any]) -> Any:
         return WorkerFault(str(value), "raised")
     if status == "fault":
         kind, detail = value["kind"], value["detail"]
+        if kind == "SessionFault":
+            return SessionFault(detail, value["reason"])
         return EnvFault(detail if kind == "EnvFault" else f"{kind}: {detail}")
     refused = {"SnapshotError": SnapshotError, "SnapshotUnsupported": SnapshotUnsupported}
     return refused.get(status, ConfigError)(str(value))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec as GymSpec
 
-from agentrl.core.errors import AgentRLError
+from agentrl.core.errors import AgentRLError, ConfigError
+from agentrl.core.space_codec import from_plain
 from agentrl.rollout.hosts import START_SECONDS, Call, Host, Region, make_stack
 from agentrl.rollout.starts import Stack
 
@@ -19,20 +21,23 @@ from agentrl.rollout.starts import Stack
 class IsolatedEnv(gym.Env):
     """The side here: looks like the environment to collectors and policies.
 
-    Whatever goes wrong there is a `Fault`. Spaces cannot be sent between processes: where a policy asks for one (random
-    play does), a stack is made here, looked at and closed.
+    Whatever goes wrong there is a `Fault`. Without a `host` it has one of its own, of the interpreter `python`.
     """
 
-    def __init__(self, stack: Stack, host: Host) -> None:
-        self._stack, self.host = stack, host
-        self._life, self._slot = host.life, -1
-        facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], seconds=START_SECONDS)
+    def __init__(self, stack: Stack, host: Host | None = None, *, python: str | Path | None = None) -> None:
+        if host is not None and python is not None:
+            raise ConfigError("python must be given to the host, where there is one")
+        self._stack, self.host, self._owner = stack, host or Host(python=python), host is None
+        self._life, self._slot = self.host.life, -1
+        self.facts = facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], seconds=START_SECONDS)
         self._slot, self._region = facts["slot"], host.region(self._life, facts["start"], facts["layout"])
         self.split, self.env_id, self.render_mode = facts["split"], facts["env_id"], facts["render_mode"]
         self.metadata = facts["metadata"]
         self.spec = None if facts["spec"] is None else GymSpec.from_json(json.dumps(facts["spec"]))
         if facts["rules"] is not None:
             self.system_prompt = facts["rules"]
+        if facts["spaces"] is not None:
+            self.action_space, self.observation_space = map(from_plain, facts["spaces"])
         for name in facts["asked"]:
             setattr(self, name, lambda *args, name=name: self._ask("ask", name, args))
         for name, value in facts["told"].items():
@@ -97,6 +102,8 @@ class IsolatedEnv(gym.Env):
         if self._slot >= 0 and not self.lost:
             self.host.call([self.asked("close")], START_SECONDS)  # what it says changes nothing any more
         self._slot = -1
+        if self._owner:
+            self.host.close()
 
     @property
     def lost(self) -> bool:
