@@ -54,7 +54,6 @@ HOW_TO_PLAY = (
     "the tool step with that name and your answer of one turn, again and again until over is true."
 )
 Name = Annotated[str, Field(description="The episode's name, as reset has told it.")]
-Seed = Annotated[int | None, Field(ge=0, description="The same seed gives the same task; without one, any task.")]
 Content = list[str | Image]
 
 
@@ -94,14 +93,12 @@ class EnvironmentTools:
     async def reset(
         self,
         episode: Annotated[str, Field(description="Name of an episode to begin anew; empty for another one.")] = "",
-        seed: Seed = None,
-        task: Annotated[str, Field(description="One task of the environment, by its name; empty for any.")] = "",
+        seed: Annotated[int | None, Field(ge=0, description="The same seed gives the same task.")] = None,
     ) -> Content:
         """Begin an episode. The answer shows what you see and ends with the episode's name, which step needs."""
         name = episode or await self._open()
         async with self._turn(name, ends_on=AgentRLError if not episode else Fault):
-            options = {"task": task} if task else None
-            observation, _, rules = await self._call(self._client.call, name, "reset", seed, options)
+            observation, _, rules = await self._call(self._client.call, name, "reset", seed, None)
             seen = content(observation, {"episode": name, "over": False})
         return [rules, *seen] if rules != self.rules else seen  # a task may have rules of its own
 
