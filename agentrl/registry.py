@@ -19,6 +19,8 @@ from typing import Any
 # Groups of entry points: the id of an environment = "module:Class", and the name of a family = "module:ROW".
 ENVIRONMENTS, FAMILY_ROWS = "agentrl.environments", "agentrl.families"
 
+REMOTE = "agentrl/Remote-v0"  # any environment that `agentrl serve` plays
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -541,3 +543,6 @@ def register_all() -> None:
                 vector_entry_point=entry.vector_entry_point,
                 kwargs=dict(entry.kwargs),
             )
+    if REMOTE not in registry:  # no row of the table: what it is, a server says
+        place = "agentrl.serve.remote"
+        register(id=REMOTE, entry_point=f"{place}:RemoteEnv", vector_entry_point=f"{place}:RemoteVectorEnv")

@@ -54,7 +54,7 @@ def _encode_other(value: Any) -> Any:
 _array_content = msgspec.msgpack.Decoder(tuple[str, list[int], bytearray])
 
 
-def _decode_extension(code: int, data: memoryview) -> Any:
+def decode_extension(code: int, data: memoryview) -> Any:
     if code != ARRAY_CODE:
         raise ValueError(f"unknown extension {code}")
     import numpy
@@ -75,7 +75,7 @@ def encode(value: Any) -> bytearray:
     return buffer
 
 
-decode = msgspec.msgpack.Decoder(ext_hook=_decode_extension).decode
+decode = msgspec.msgpack.Decoder(ext_hook=decode_extension).decode
 
 
 # ---------------------------------------------------------------------- the two pipes

@@ -38,7 +38,7 @@ class EnvHandle:
         self.env: gym.Env = self._guarded(
             lambda: make_stack(stack) if host is None else IsolatedEnv(stack, host), "make()"
         )
-        self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
+        self.env_id = env_id_of(self.env)
         self.spec = spec_json(self.env)
         if timeout is not None and host is None:
             self._thread = DeadlineThread(timeout, self.env.close)

@@ -178,9 +178,10 @@ def content_id(trajectory: Trajectory) -> str:
 
 
 def env_id_of(env: gym.Env) -> str:
-    """The id of what lies below all wrappers; its class where it was never registered."""
-    spec = env.unwrapped.spec
-    return spec.id if spec else type(env.unwrapped).__name__
+    """The id of what lies below all wrappers, also where it is played elsewhere; its class if it was never
+    registered."""
+    base: Any = env.unwrapped
+    return getattr(base, "env_id", None) or (base.spec.id if base.spec else type(base).__name__)
 
 
 class LiveEpisode:

@@ -60,7 +60,7 @@ ALIGNMENT = 64  # bytes
 CAPACITY = 1 << 30  # bytes of a host's shared memory; what is not written to takes none
 Layout = list[tuple[str, str, list[int], int]]  # name, type, shape and offset of each array
 GONE = ("fault", {"kind": "EnvFault", "detail": "the process was replaced and its environment is gone"})
-Call = tuple[Worker, int, str, tuple[Any, ...]]  # in which life of the host, its slot, method and arguments
+Call = tuple[Any, Any, str, tuple[Any, ...]]  # in which life of the host, its slot, method and arguments
 
 
 def make_stack(stack: Stack) -> gym.Env:
@@ -208,7 +208,7 @@ class EnvHost:
             signal.setitimer(signal.ITIMER_REAL, 0)
         return answers
 
-    def _open(self, _: int, stack: list[Any]) -> dict[str, Any]:
+    def _open(self, _: None, stack: list[Any]) -> dict[str, Any]:
         """Put an environment into the first free slot."""
         made = EnvSlot(Stack(*stack))
         slot = next(number for number in range(len(self._slots) + 1) if number not in self._slots)

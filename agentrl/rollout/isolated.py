@@ -28,9 +28,13 @@ class IsolatedEnv(gym.Env):
         if host is not None and python is not None:
             raise ConfigError("python must be given to the host, where there is one")
         self._stack, self.host, self._owner = stack, host or Host(python=python), host is None
-        self._life, self._slot = self.host.life, -1
+        self._open()
+
+    def _open(self) -> None:
+        """Make the environment there, and look like it."""
+        stack, self._life, self._slot = self._stack, self.host.life, None
         self.facts = facts = self._ask("open", [stack.id, stack.kwargs, stack.wrappers], seconds=START_SECONDS)
-        self._slot, self._region = facts["slot"], host.region(self._life, facts["start"], facts["layout"])
+        self._slot, self._region = facts["slot"], self.host.region(self._life, facts["start"], facts["layout"])
         self.split, self.env_id, self.render_mode = facts["split"], facts["env_id"], facts["render_mode"]
         self.metadata = facts["metadata"]
         self.spec = None if facts["spec"] is None else GymSpec.from_json(json.dumps(facts["spec"]))
@@ -60,13 +64,17 @@ class IsolatedEnv(gym.Env):
         told, info, rules = answer
         if rules:
             self.system_prompt = rules
-        return self._region.get(*told), info
+        return self._seen(told), info
 
     def read_step(self, answer: Any, copy: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What `step` gives, of its answer; arrays that are not copied last until the next call."""
         told, reward, terminated, truncated, info = answer
-        observation = self._region.get(*told)
+        observation = self._seen(told)
         return _copied(observation) if copy else observation, reward, terminated, truncated, info
+
+    def _seen(self, told: Any) -> Any:
+        """The observation of an answer."""
+        return self._region.get(*told)
 
     def legal_actions(self) -> list[Any]:
         """Whole turns that make sense there at this moment."""
@@ -99,9 +107,9 @@ class IsolatedEnv(gym.Env):
     def close(self) -> None:
         """Leave the host, after whatever it is doing. May be called twice."""
         self._region = Region()
-        if self._slot >= 0 and not self.lost:
+        if self._slot is not None and not self.lost:
             self.host.call([self.asked("close")], START_SECONDS)  # what it says changes nothing any more
-        self._slot = -1
+        self._slot = None
         if self._owner:
             self.host.close()
 

@@ -19,6 +19,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
@@ -94,17 +95,22 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     ) -> None:
         check_id(env_id)
         self.num_envs = whole_number("num_envs", num_envs, at_least=1)
+        self._stack = Stack(env_id, kwargs, tuple(map(dict, wrap)))
+        # One environment is made here and closed, for its spaces: a wrong argument is refused before a process starts.
+        found = deepcopy(spaces_of(self._stack))
+        self._hosts = [Host(timeout, variables) for variables in _surroundings(hosts, self.num_envs)]
+        self._begin(found, autoreset_mode)
+
+    def _begin(self, found: tuple[gym.Space, gym.Space], autoreset_mode: AutoresetMode | str) -> None:
+        """Open the environments, whose spaces were found, in the hosts that are there."""
         modes = {mode.value: mode for mode in AutoresetMode}
         if autoreset_mode not in (*modes, *AutoresetMode):
             raise ConfigError(f"autoreset_mode must be one of {list(modes)}; got {autoreset_mode!r}")
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self._stack = Stack(env_id, kwargs, tuple(map(dict, wrap)))
-        # One environment is made here and closed, for its spaces: a wrong argument is refused before a process starts.
-        self.single_action_space, self.single_observation_space = deepcopy(spaces_of(self._stack))
+        self.single_action_space, self.single_observation_space = found
         self._arrays = isinstance(self.single_action_space, spaces.Box)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self._hosts = [Host(timeout, variables) for variables in _surroundings(hosts, self.num_envs)]
         self._over = np.zeros(self.num_envs, bool)
         self._seeds: list[int | None] = [None] * self.num_envs  # the last one that each was given
         self._remade = [0] * self.num_envs  # how often it was made again since then
@@ -124,7 +130,10 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     def _fill(self, number: int) -> list[IsolatedEnv]:
         """Open the environments of a host: every `hosts`-th place."""
         places = range(number, self.num_envs, len(self._hosts))
-        return [IsolatedEnv(self._stack, self._hosts[number]) for _ in places]
+        return [self._open(self._hosts[number]) for _ in places]
+
+    def _open(self, host: Host) -> IsolatedEnv:
+        return IsolatedEnv(self._stack, host)
 
     # ------------------------------------------------------------------ episodes
 
@@ -220,7 +229,7 @@ class HostVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """A fresh environment in the place of one that broke, and the seed for its first reset."""
         self._envs[place].close()
         try:
-            self._envs[place] = IsolatedEnv(self._stack, self._envs[place].host)
+            self._envs[place] = self._open(self._envs[place].host)
         except Fault as fault:
             self._lose(place, fault)
             return None

@@ -4,6 +4,10 @@ While it is the client's turn, a connection has `SECONDS` to send a request's he
 bytes, and `IDLE_SECONDS` between two requests. At most `MAX_WAITING` connections of one address may be in that state,
 and at most `MAX_CONNECTIONS` may be open in all. Beyond that, those that have waited longest are closed; where none
 can be, a new connection gets status 503. Connections whose request is complete are never closed to make room.
+
+WebSockets count as connections, and at most `MAX_SOCKETS` of one address may be open. A message has `SECONDS["body"]`
+to arrive whole, all unfinished messages together at most `MAX_UNFINISHED` bytes, and a client that does not read is cut
+off after `WRITE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ try:
     import h11
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("uvicorn", "serve") from error
 
@@ -29,13 +34,52 @@ WRITE_SECONDS = 30.0  # in which a client that has stopped reading must go on
 MAX_CONNECTIONS = 512
 MAX_WAITING = 128  # connections of one address on whose requests the server waits
 GRACE_SECONDS = 1.0  # a connection this young is not closed for others: its request may be on its way
+MAX_SOCKETS = 256  # WebSockets of one address
+MAX_MESSAGE = 32 << 20  # bytes of a WebSocket message
+MAX_UNFINISHED = 256 << 20  # bytes of messages that have not arrived whole, of all WebSockets together
 CLOSE_SECONDS = 3  # for open requests when a server closes
 
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-class LimitedConnection(H11Protocol):
+class TimedWriting:
+    """What both kinds of connections share: timers, and the end of a client that stops reading."""
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    client: tuple[str, int] | None
+    _limit: asyncio.TimerHandle | None = None
+    _write_limit: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        """The client reads slower than the server writes."""
+        super().pause_writing()  # pyright: ignore[reportAttributeAccessIssue]  (of the protocol beside this class)
+        self._write_limit = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has read on."""
+        super().resume_writing()  # pyright: ignore[reportAttributeAccessIssue]
+        self._forget("_write_limit")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Either side has closed."""
+        self._forget("_limit")
+        self._forget("_write_limit")
+        super().connection_lost(exc)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _forget(self, timer: str) -> None:
+        if (handle := getattr(self, timer)) is not None:
+            handle.cancel()
+            setattr(self, timer, None)
+
+    @property
+    def address(self) -> str:
+        """Where the client is, without its port."""
+        return str(self.client[0]) if self.client else ""
+
+
+class LimitedConnection(TimedWriting, H11Protocol):
     """One connection of a uvicorn server.
 
     `phase` says whose turn it is: "head" and "body" are being sent, "idle" is between two requests, "answer" is the
@@ -44,8 +88,6 @@ class LimitedConnection(H11Protocol):
 
     phase = "answer"
     since: float | None = None
-    _limit: asyncio.TimerHandle | None = None
-    _write_limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """A client has connected."""
@@ -57,12 +99,13 @@ class LimitedConnection(H11Protocol):
         due = [each for each in waiting if self.loop.time() - (each.since or 0.0) >= GRACE_SECONDS]
         here = [each for each in waiting if each.address == self.address]
         closing = [each for each in due if each in here[: max(0, len(here) + 1 - MAX_WAITING)]]
-        excess = max(0, len(others) + 1 - len(closing) - MAX_CONNECTIONS)
+        sockets = sum(isinstance(each, LimitedSocket) for each in self.connections)
+        excess = max(0, len(others) + sockets + 1 - len(closing) - MAX_CONNECTIONS)
         closing += [each for each in due if each not in closing][:excess]
         for each in closing:
             self.connections.discard(each)
             each.transport.abort()
-        if len(others) + 1 - len(closing) > MAX_CONNECTIONS:
+        if len(others) + sockets + 1 - len(closing) > MAX_CONNECTIONS:
             self._say(NO_ROOM)
 
     def data_received(self, data: bytes) -> None:
@@ -76,28 +119,12 @@ class LimitedConnection(H11Protocol):
         phase = self._present_phase()
         self._enter("idle" if phase == "head" else phase)
 
-    def pause_writing(self) -> None:
-        """The client reads slower than the server writes."""
-        super().pause_writing()
-        self._write_limit = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """The client has read on."""
-        super().resume_writing()
-        self._forget("_write_limit")
-
     def shutdown(self) -> None:
         """The server closes: whoever has not asked yet will not be answered."""
         if self.since is not None:
             self.transport.abort()
         else:
             super().shutdown()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Either side has closed."""
-        self._forget("_limit")
-        self._forget("_write_limit")
-        super().connection_lost(exc)
 
     # ------------------------------------------------------------------ time
 
@@ -116,16 +143,6 @@ class LimitedConnection(H11Protocol):
         if phase in SECONDS:  # uvicorn itself ends connections that are idle
             self._limit = self.loop.call_later(SECONDS[phase], self._say, TOO_SLOW)
 
-    def _forget(self, timer: str) -> None:
-        if (handle := getattr(self, timer)) is not None:
-            handle.cancel()
-            setattr(self, timer, None)
-
-    @property
-    def address(self) -> str:
-        """Where the client is, without its port."""
-        return str(self.client[0]) if self.client else ""
-
     def _say(self, answer: bytes) -> None:
         """Close, with a word to the client if it has had no answer yet."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -133,12 +150,46 @@ class LimitedConnection(H11Protocol):
         self.transport.close()
 
 
-def limited_server(app: Any) -> uvicorn.Server:
-    """A server of an ASGI application whose connections have limits."""
+class LimitedSocket(TimedWriting, WebSocketsSansIOProtocol):
+    """A connection that has become a WebSocket."""
+
+    unfinished = 0  # bytes of a message that has not arrived whole
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """An upgrade was asked for."""
+        super().connection_made(transport)
+        others = [each for each in self.connections if isinstance(each, LimitedSocket)]
+        if sum(each.address == self.address for each in others) > MAX_SOCKETS:
+            self.transport.write(NO_ROOM)
+            self.transport.close()
+        else:
+            self._limit = self.loop.call_later(SECONDS["head"], self.transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """The client has sent something."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        self.unfinished = len(self.conn.reader.buffer) + sum(map(len, self.frames))
+        if not self.unfinished or self.read_paused:  # it is the server's turn
+            self._forget("_limit")
+        elif self._limit is None:
+            self._limit = self.loop.call_later(SECONDS["body"], self.transport.abort)
+        if self.unfinished > len(data):  # more than one piece: look at the others, too
+            every = sum(each.unfinished for each in self.connections if isinstance(each, LimitedSocket))
+            if every > MAX_UNFINISHED:
+                self.transport.abort()
+
+
+def limited_server(app: Any, *, sockets: bool = False, **options: Any) -> uvicorn.Server:
+    """A server of an ASGI application whose connections have limits; `sockets` lets them become WebSockets."""
     config = uvicorn.Config(
         app,
         http=LimitedConnection,
-        ws="none",
+        ws=LimitedSocket if sockets else "none",
+        ws_max_size=MAX_MESSAGE,
+        ws_per_message_deflate=False,  # a small message could unpack to a large one
+        ws_ping_interval=None,  # episodes that nobody plays are closed, and connections without episodes
         lifespan="off",
         log_config=None,
         log_level="error",  # bytes that are no request are no news
@@ -146,6 +197,7 @@ def limited_server(app: Any) -> uvicorn.Server:
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
+        **options,
     )
     return uvicorn.Server(config)
 
@@ -153,8 +205,8 @@ def limited_server(app: Any) -> uvicorn.Server:
 class BackgroundServer:
     """Serves an ASGI application in a thread until `close()`, which also closes the listening socket."""
 
-    def __init__(self, app: Any, listener: socket.socket, name: str = "agentrl-serve") -> None:
-        self._server, self._listener = limited_server(app), listener
+    def __init__(self, app: Any, listener: socket.socket, name: str = "agentrl-serve", **options: Any) -> None:
+        self._server, self._listener = limited_server(app, **options), listener
         run = {"sockets": [listener]}
         self._thread = threading.Thread(target=self._server.run, kwargs=run, name=name, daemon=True)
         self._thread.start()

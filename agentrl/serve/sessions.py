@@ -286,6 +286,8 @@ class Sessions:
             raise ConfigError(f"the environment must be one that is offered here; got {env_id!r:.80}.{hint}")
         if not isinstance(kwargs, Mapping):
             raise ConfigError(f"kwargs must be a mapping of argument names to values; got {type(kwargs).__name__}")
+        if kwargs.get("render_mode") == "human":
+            raise ConfigError("render_mode must be rgb_array, ansi or None here; got 'human'")
         with self._lock:
             if self.closing or client not in self._clients:
                 raise SessionFault("no new episodes are opened: the server is closing", "closing")

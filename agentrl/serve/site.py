@@ -66,17 +66,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_address(host: str, port: int) -> None:
-    """`ConfigError` unless the host is a loopback address and the port is in range (0: any free one)."""
+def check_address(host: str, port: int, anywhere: bool = False) -> None:
+    """`ConfigError` unless the port is in range (0: any free one), and the host a loopback address or `anywhere`."""
     whole_number("port", port, at_least=0, at_most=65535)
+    if anywhere:
+        return
     is_name = host.lower().endswith(".localhost")  # browsers know what it means; a name server may say anything
     if is_name or not is_loopback(f"[{host}]" if ":" in host else host):
         raise ConfigError(f"host must be a loopback address such as 127.0.0.1; got {host!r}")
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on a loopback address."""
-    check_address(host, port)
+def listen(host: str, port: int, anywhere: bool = False) -> socket.socket:
+    """A socket that listens on a loopback address, or `anywhere`."""
+    check_address(host, port, anywhere)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
