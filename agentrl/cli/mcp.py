@@ -66,5 +66,4 @@ def over_http(arguments: Arguments, kwargs: dict[str, Any]) -> int:
         if arguments.json:
             print_json({"schema": 1, "id": arguments.id, "url": url})
         log(f"{arguments.id} for MCP clients at {url}; Ctrl-C ends it")
-        serve_http(tools, listener)
-    return 0
+        return serve_http(tools, listener)

@@ -20,17 +20,20 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from types import SimpleNamespace
+from typing import Annotated, Any, cast
 from weakref import WeakValueDictionary
+
+import gymnasium as gym
 
 from agentrl import __version__
 from agentrl.core.errors import AgentRLError, EnvFault, Fault, MissingExtra
 from agentrl.core.redact import redact
+from agentrl.core.space_codec import from_plain
 from agentrl.core.spaces import require_text_env
 from agentrl.models.chat import checked_picture, parts_of
 from agentrl.policies.openai import clean
-from agentrl.rollout.episode import make
-from agentrl.rollout.prompts import rules_of, user_message
+from agentrl.rollout.prompts import user_message
 from agentrl.rollout.trajectory import plain
 from agentrl.serve.connections import CLOSE_SECONDS, limited_server
 from agentrl.serve.sessions import Sessions
@@ -67,12 +70,6 @@ class EnvironmentTools:
     def __init__(
         self, env_id: str, env_kwargs: Mapping[str, Any] | None = None, *, show_state: bool = False, **options: Any
     ) -> None:
-        env = make(env_id, **(env_kwargs or {}))  # looked at and closed: every episode has an environment of its own
-        try:
-            require_text_env(env, env_id)
-            self.rules = rules_of(env)
-        finally:
-            env.close()
         self.env_id = env_id
         self.sessions = Sessions([env_id], kwargs=env_kwargs, truth=show_state, **options)
         self._client = self.sessions.join("mcp")
@@ -80,6 +77,7 @@ class EnvironmentTools:
         self._client.numbers = iter(partial(secrets.token_hex, 4), None)
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._threads = anyio.CapacityLimiter(self.sessions.limits.sessions)
+        self.rules = self._look()
         tools = (self.reset, self.step, self.state) if show_state else (self.reset, self.step)
         self.server = MCPServer(
             f"agentrl {env_id}",
@@ -130,6 +128,20 @@ class EnvironmentTools:
     def close(self) -> None:
         """End all episodes."""
         self.sessions.close()
+
+    def _look(self) -> str:
+        """The rules of an environment that is made, looked at and closed; `ConfigError` if it is none of text."""
+        try:
+            facts = self._client.open(self.env_id)
+            if facts["spaces"] is not None:  # a package may have spaces of its own kind
+                action, observation = map(from_plain, facts["spaces"])
+                seen = SimpleNamespace(action_space=action, observation_space=observation)
+                require_text_env(cast(gym.Env, seen), self.env_id)
+        except AgentRLError:
+            self.close()
+            raise
+        self._client.close(facts["episode"])
+        return facts["rules"] or ""
 
     # ------------------------------------------------------------------ one call at a time
 
@@ -229,15 +241,19 @@ class PostOnly:
         await self.app(scope, receive, send)
 
 
-def serve_http(tools: EnvironmentTools, listener: socket.socket) -> None:
-    """Serve clients of this machine at /mcp until interrupted."""
+def serve_http(tools: EnvironmentTools, listener: socket.socket) -> int:
+    """Serve clients of this machine at /mcp until a signal comes; the exit status that tells which."""
     app = tools.server.streamable_http_app(json_response=True, stateless_http=True)
+    came: list[int] = []
 
     async def run() -> None:
         async with tools.server.session_manager.run():
             await limited_server(LoopbackOnly(PostOnly(app))).serve(sockets=[listener])
 
+    for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends its requests first, and then passes the signal on
+        signal.signal(number, lambda number, frame: came.append(number))
     try:
         anyio.run(run)
     finally:
         tools.close()
+    return 128 + came[0] if came else 0
