@@ -27,7 +27,7 @@ from weakref import WeakValueDictionary
 import gymnasium as gym
 
 from agentrl import __version__
-from agentrl.core.errors import AgentRLError, EnvFault, Fault, MissingExtra
+from agentrl.core.errors import AgentRLError, EnvFault, Fault, MissingExtra, SessionFault
 from agentrl.core.redact import redact
 from agentrl.core.space_codec import from_plain
 from agentrl.core.spaces import require_text_env
@@ -46,6 +46,7 @@ try:
     from mcp.server.mcpserver import Image, MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
+    from mcp.server.transport_security import TransportSecuritySettings
     from pydantic import Field
     from starlette.responses import Response
 except ImportError as error:  # pragma: no cover (set-up installs it)
@@ -91,7 +92,7 @@ class EnvironmentTools:
     async def reset(
         self,
         episode: Annotated[str, Field(description="Name of an episode to begin anew; empty for another one.")] = "",
-        seed: Annotated[int | None, Field(ge=0, description="The same seed gives the same task.")] = None,
+        seed: Annotated[int | None, Field(ge=0, lt=2**63, description="The same seed gives the same task.")] = None,
     ) -> Content:
         """Begin an episode. The answer shows what you see and ends with the episode's name, which step needs."""
         name = episode or await self._open()
@@ -148,8 +149,11 @@ class EnvironmentTools:
     async def _open(self) -> str:
         try:
             return (await self._call(self._client.open, self.env_id))["episode"]
+        except SessionFault as error:
+            advice = "; play some to their end, or begin one of them anew by its name" if error.reason == "limit" else ""
+            raise ToolError(f"no more episodes can be begun: {len(self._client.episodes)} are open{advice}") from error
         except AgentRLError as error:
-            raise ToolError(redact(f"no episode could be begun: {error}")) from error
+            raise ToolError(redact(f"the environment could not be made: {error}")) from error
 
     @contextlib.asynccontextmanager
     async def _turn(self, name: str, ends_on: type[AgentRLError] = Fault) -> AsyncIterator[None]:
@@ -243,7 +247,9 @@ class PostOnly:
 
 def serve_http(tools: EnvironmentTools, listener: socket.socket) -> int:
     """Serve clients of this machine at /mcp until a signal comes; the exit status that tells which."""
-    app = tools.server.streamable_http_app(json_response=True, stateless_http=True)
+    # Whose requests are answered is for `LoopbackOnly` to say, which knows all loopback addresses.
+    open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = tools.server.streamable_http_app(json_response=True, stateless_http=True, transport_security=open_to_all)
     came: list[int] = []
 
     async def run() -> None:

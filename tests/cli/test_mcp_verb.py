@@ -144,7 +144,7 @@ def ask(process: subprocess.Popen[str], number: int, method: str, params: dict[s
 
 
 def test_assistants_play_over_http_and_pages_elsewhere_do_not() -> None:
-    options = ["--http", "--port", "0", "--json"]
+    options = ["--http", "--host", "127.0.0.2", "--port", "0", "--json"]
     command = [sys.executable, "-m", "agentrl.cli", "mcp", "agentrl/FrozenLake-Visual-v0", *options]
     episode = solved_episode("agentrl/FrozenLake-Visual-v0")
 
