@@ -23,6 +23,7 @@ GENERAL: dict[str, Part] = {
     "hosts": Part("benchmarks.hosts:run", "robots that many environments in a few processes step; Gymnasium's vectors"),
     "judge": Part("benchmarks.judge:run", "descriptions and predictions judged per second by the rule judge"),
     "learning": Part("benchmarks.learning.command:run_learning", "whether training learns, and what learns better"),
+    "serve": Part("benchmarks.serve:run", "what a step over WebSocket costs the server; OpenEnv"),
     "similarity": Part("benchmarks.similarity:run", "pairs of pictures compared per second by each similarity scorer"),
     "train": Part("benchmarks.train:run", "tokens generated and trained per second, padding, time split, memory"),
     "vllm": Part("benchmarks.vllm:run", "vLLM beside our decoder: tokens per second, weight updates, training, memory"),

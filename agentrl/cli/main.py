@@ -36,6 +36,7 @@ VERBS: dict[str, str] = {
     "tasks": "propose training tasks like given ones, as a curriculum would get them",
     "site": "serve an environment as a web site on this machine, for a person",
     **{verb: site.summary for verb, site in SHORT_FORMS.items()},
+    "serve": "serve environments over WebSocket, for programs here or elsewhere",
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "mcp": "let an assistant play an environment: an MCP server on stdin and stdout, or over HTTP",
     "report": "write the page about a training run, or pages about the episodes of a file",

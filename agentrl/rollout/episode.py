@@ -36,7 +36,7 @@ HELD_BY_STEP = ("reward_terms", "pending", "anchor")
 StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what `env.step` gives
 
 
-def make(env_id: str, **kwargs: Any) -> gym.Env:
+def make(env_id: str, /, **kwargs: Any) -> gym.Env:
     """`gym.make` with a `ConfigError` that says what to do: an unknown id suggests the nearest one."""
     check_id(env_id)
     if not isinstance(mode := kwargs.get("render_mode"), (str, type(None))):

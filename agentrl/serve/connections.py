@@ -16,6 +16,7 @@ import asyncio
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from agentrl.core.errors import EngineFault, MissingExtra
@@ -151,9 +152,14 @@ class LimitedConnection(TimedWriting, H11Protocol):
 
 
 class LimitedSocket(TimedWriting, WebSocketsSansIOProtocol):
-    """A connection that has become a WebSocket."""
+    """A connection that has become a WebSocket.
+
+    An application may do without ASGI's queue and tasks, which cost more than a short message: it finds the connection
+    in its scope as extension "agentrl.connection", is given each message by `taker` and sends answers by `send_now`.
+    """
 
     unfinished = 0  # bytes of a message that has not arrived whole
+    taker: Callable[[bytes], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """An upgrade was asked for."""
@@ -179,6 +185,34 @@ class LimitedSocket(TimedWriting, WebSocketsSansIOProtocol):
             every = sum(each.unfinished for each in self.connections if isinstance(each, LimitedSocket))
             if every > MAX_UNFINISHED:
                 self.transport.abort()
+
+    def handle_connect(self, event: Any) -> None:
+        """The handshake is whole: the application decides."""
+        super().handle_connect(event)
+        if not self.close_sent:
+            self.scope["extensions"]["agentrl.connection"] = self  # pyright: ignore[reportArgumentType]
+
+    def send_receive_event_to_app(self) -> None:
+        """A message is whole."""
+        if self.taker is None:
+            return super().send_receive_event_to_app()
+        data, self.frames = b"".join(self.frames), []
+        if not self.close_sent:
+            self.taker(data)
+
+    def send_now(self, data: bytes | bytearray) -> bool:
+        """Send a message at once; False where the client has to read first, or has gone."""
+        if not self.writable.is_set() or self.close_sent or self.transport.is_closing():
+            return False
+        self.conn.send_binary(data)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        return True
+
+    def read_on(self, wanted: bool) -> None:
+        """Read what the client sends, or let it wait."""
+        if self.read_paused == wanted and not self.transport.is_closing():
+            self.read_paused = not wanted
+            self.transport.resume_reading() if wanted else self.transport.pause_reading()
 
 
 def limited_server(app: Any, *, sockets: bool = False, **options: Any) -> uvicorn.Server:

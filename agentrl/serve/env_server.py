@@ -21,7 +21,7 @@ from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.redact import protect
 from agentrl.registry import known
 from agentrl.serve import protocol
-from agentrl.serve.connections import BackgroundServer
+from agentrl.serve.connections import BackgroundServer, LimitedSocket
 from agentrl.serve.sessions import Call, Client, Sessions
 from agentrl.serve.site import address, is_loopback, listen
 
@@ -35,7 +35,7 @@ try:
 except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("starlette", "serve") from error
 
-MAX_IN_FLIGHT = 64  # frames of one connection that are not answered yet; more are not read
+MAX_IN_FLIGHT = 64  # frames of one connection that are not answered yet; then no more are read
 REFUSAL_SECONDS = 0.25  # before a wrong token is refused: guessing is slow
 SHORTEST_TOKEN = 16
 METRICS = ("opened", "calls", "faults")  # of `Sessions`: how many so far
@@ -179,26 +179,20 @@ class Connection:
 
     def __init__(self, socket: WebSocket, client: Client, outbox: Outbox, idle_seconds: float) -> None:
         self._socket, self._client, self._outbox, self._idle = socket, client, outbox, idle_seconds
-        self._answers: deque[bytearray] = deque()
+        self._wire: LimitedSocket = socket.scope["extensions"]["agentrl.connection"]
+        self._answers: deque[bytearray] = deque()  # that wait for a client which reads slowly
         self._in_flight, self._used = 0, asyncio.get_running_loop().time()
-        self._room, self._sender = asyncio.Event(), None
+        self._sender: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Until the client leaves, or does nothing and has no episodes for too long."""
-        loop = asyncio.get_running_loop()
-        watch = loop.create_task(self._watch())
+        self._wire.taker = self._take
+        watch = asyncio.get_running_loop().create_task(self._watch())
         try:
-            while True:
-                message = await self._socket.receive()
-                if message["type"] == "websocket.disconnect":
-                    return
-                self._used = loop.time()
-                while self._in_flight >= MAX_IN_FLIGHT:
-                    self._room.clear()
-                    await self._room.wait()
-                self._in_flight += 1
-                self._take(message.get("bytes"))
+            while (message := await self._socket.receive())["type"] != "websocket.disconnect":
+                self._take(message.get("bytes") or b"")  # sent before the server had accepted
         finally:
+            self._wire.taker = None
             watch.cancel()
 
     async def _watch(self) -> None:
@@ -207,14 +201,18 @@ class Connection:
             await asyncio.sleep(self._idle / 2)
         await self._socket.close(1001, "nothing was played here for too long")
 
-    def _take(self, data: bytes | None) -> None:
+    def _take(self, data: bytes) -> None:
         """Have a frame played."""
+        self._used = self._wire.loop.time()
+        self._in_flight += 1
+        if self._in_flight >= MAX_IN_FLIGHT:
+            self._wire.read_on(False)
         try:
-            frame = protocol.read_frame(data or b"")
+            frame = protocol.read_frame(data)
             if isinstance(frame, protocol.Open):
                 protocol.check_versions(frame.id, frame.versions)
         except ConfigError as error:
-            return self.answer(protocol.write_answer(protocol.number_of(data or b""), "config", str(error)))
+            return self.answer(protocol.write_answer(protocol.number_of(data), "config", str(error)))
         number = frame.number
         if isinstance(frame, protocol.Open):
             self._client.submit_open(frame.id, frame.kwargs, lambda answer: self._tell(number, *answer))
@@ -232,14 +230,17 @@ class Connection:
     def answer(self, answer: bytearray) -> None:
         """Send an answer; in the event loop."""
         self._in_flight -= 1
-        self._room.set()
-        self._answers.append(answer)
         if self._sender is None or self._sender.done():
+            if self._wire.send_now(answer):
+                return self._wire.read_on(self._in_flight < MAX_IN_FLIGHT)
             self._sender = asyncio.get_running_loop().create_task(self._send())
+        self._answers.append(answer)
 
     async def _send(self) -> None:
+        """Send what waits, at the client's pace."""
         try:
             while self._answers:
                 await self._socket.send({"type": "websocket.send", "bytes": self._answers.popleft()})
+            self._wire.read_on(True)
         except (WebSocketDisconnect, RuntimeError):  # the client has gone
             self._answers.clear()
