@@ -150,7 +150,9 @@ class EnvironmentTools:
         try:
             return (await self._call(self._client.open, self.env_id))["episode"]
         except SessionFault as error:
-            advice = "; play some to their end, or begin one of them anew by its name" if error.reason == "limit" else ""
+            advice = (
+                "; play some to their end, or begin one of them anew by its name" if error.reason == "limit" else ""
+            )
             raise ToolError(f"no more episodes can be begun: {len(self._client.episodes)} are open{advice}") from error
         except AgentRLError as error:
             raise ToolError(redact(f"the environment could not be made: {error}")) from error

@@ -186,6 +186,7 @@ def status(address: str, method: str, headers: dict[str, str] | None = None, bod
     [
         (["agentrl/FrozenLake-Grid-v0", "--http", "--port", "0"], "use a Text or Visual kind"),
         (["agentrl/FrozenLake-Txt-v0", "--http", "--port", "0"], 'Did you mean "agentrl/FrozenLake-Text-v0"'),
+        (["agentrl/FrozenLake-Text-v0", "--sessions", "0"], "sessions must be"),
         (["agentrl/FrozenLake-Text-v0", "--json"], "stdout belongs to the protocol"),
         (["agentrl/FrozenLake-Text-v0", "--http", "--host", "0.0.0.0"], "host must be a loopback address"),
         (["agentrl/FrozenLake-Text-v0", "--http", "--port", "0", "--env-kwargs", '{"sise": 8}'], "sise"),

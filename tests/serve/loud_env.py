@@ -25,7 +25,7 @@ class LoudEnv(gym.Env):
 
     system_prompt = "Say anything, twice."
 
-    def __init__(self, split="train", render_mode=None):
+    def __init__(self, render_mode=None):
         shout("make")
         self.observation_space, self.action_space = gym.spaces.Dict({"text": AnyText()}), AnyText(("good",))
 
