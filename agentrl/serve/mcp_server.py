@@ -150,10 +150,9 @@ class EnvironmentTools:
         try:
             return (await self._call(self._client.open, self.env_id))["episode"]
         except SessionFault as error:
-            advice = (
-                "; play some to their end, or begin one of them anew by its name" if error.reason == "limit" else ""
-            )
-            raise ToolError(f"no more episodes can be begun: {len(self._client.episodes)} are open{advice}") from error
+            count = len(self._client.episodes)
+            advice = f"{count} are open; play some to their end, or begin one of them anew by its name"
+            raise ToolError(f"no more episodes can be begun: {advice}") from error
         except AgentRLError as error:
             raise ToolError(redact(f"the environment could not be made: {error}")) from error
 
@@ -176,7 +175,7 @@ class EnvironmentTools:
                 raise ToolError(redact(f"{fault if isinstance(error, Fault) else ''}{error}")) from error
 
     async def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """A call in a thread. It is waited for even if the client gives up, so that the next one finds it finished."""
+        """A call in a thread; waited for even if the client has given up, since it may have ended the episode."""
         return await run_sync(partial(function, *args), limiter=self._threads)
 
 

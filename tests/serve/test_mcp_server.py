@@ -9,6 +9,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 from mcp import Client
@@ -188,6 +190,25 @@ def test_calls_of_one_episode_are_played_one_after_the_other_in_their_order() ->
             assert texts == [f"episode {episode} turn {turn}" for turn in (1, 2, 3, 4)]
 
     with_client(troubled_tools(), use)
+
+
+def test_a_turn_that_the_client_has_given_up_on_is_played_and_counts() -> None:
+    tools = EnvironmentTools(TROUBLED, {"turns": 2, "wait": 0.2}, quick=[TROUBLED])
+
+    async def use() -> None:
+        name = json.loads((await tools.reset(seed=1))[-1])["episode"]
+        for _ in range(2):
+            with anyio.move_on_after(0.02) as given_up:
+                await tools.step(name, "good")
+                await anyio.lowlevel.checkpoint()
+            assert given_up.cancelled_caught
+        with pytest.raises(ToolError, match="it is over"):
+            await tools.step(name, "good")
+
+    try:
+        asyncio.run(use())
+    finally:
+        tools.close()
 
 
 @pytest.mark.parametrize(
