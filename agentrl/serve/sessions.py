@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -367,7 +367,7 @@ class Client:
     def __init__(self, sessions: Sessions, address: str) -> None:
         self._sessions, self.address = sessions, address
         self.episodes: dict[str, Episode] = {}
-        self.numbers = itertools.count(1)
+        self.numbers: Iterator[int | str] = itertools.count(1)  # what tells the names of its episodes apart
 
     def open(self, env_id: str, kwargs: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Make an environment: its facts (rules, spaces, what may be asked), with its name as "episode"."""
