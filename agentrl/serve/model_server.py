@@ -5,8 +5,8 @@
 
 It answers `GET /v1/models` and `POST /v1/chat/completions`, whole or as a stream. Requests that arrive together share
 forward passes. Beyond OpenAI's fields it knows vLLM's `return_token_ids` and `top_k`, and `token_ids` on earlier
-answers so that nothing is tokenised twice. It is meant for tests, baselines and outside agents; to serve many users,
-use a server made for that.
+answers so that nothing is tokenised twice. A model whose chat template knows tools may call them. It is meant for
+tests, baselines and outside agents; to serve many users, use a server made for that.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class ModelServer:
         conversation, room = conversation_of(request, self.loaded), self.loaded.context
         try:
             with self._tokenizing:
-                prompt = self.loaded.encoder.encode(conversation)
+                prompt = self.loaded.encoder.encode(conversation, request.tools or [])
         except ConfigError as error:
             raise BadRequest(str(error)) from None
         if len(prompt.ids) >= room:

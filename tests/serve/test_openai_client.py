@@ -20,8 +20,9 @@ from agentrl.judges.outcome import OutcomeJudge
 from agentrl.models.loading import load_model
 from agentrl.models.sampling import log_distribution
 from agentrl.policies.hf import HFPolicy
-from agentrl.serve.model_answers import StopText, TextStream
+from agentrl.serve.model_answers import TextStream
 from agentrl.serve.model_server import ModelServer
+from agentrl.serve.stop_text import StopText
 
 HI = [{"role": "user", "content": "hi"}]
 
@@ -104,7 +105,7 @@ def test_a_refusal_is_read_as_what_was_said(client):
 
 def test_tools_are_refused_in_words(client):
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
-    with pytest.raises(openai.BadRequestError, match="does not call tools"):
+    with pytest.raises(openai.BadRequestError, match="cannot call tools"):
         ask(client, tools=[tool])
 
 
