@@ -37,6 +37,7 @@ VERBS: dict[str, str] = {
     "site": "serve an environment as a web site on this machine, for a person",
     **{verb: site.summary for verb, site in SHORT_FORMS.items()},
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
+    "gateway": "record what agents ask a model, as trajectories to train on",
     "report": "write the page about a training run, or pages about the episodes of a file",
     "export": "write saved episodes as a data set of another library: lerobot",
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",

@@ -17,12 +17,9 @@ from agentrl.core.errors import EngineFault
 from agentrl.models.chat import Prompt
 from agentrl.models.loading import LoadedModel
 from agentrl.policies.hf import engine_faults, evaluating
+from agentrl.serve.api import Overloaded
 
 CLOSING = "the server is closing"
-
-
-class Overloaded(EngineFault):
-    """The queue of requests is full."""
 
 
 @dataclass

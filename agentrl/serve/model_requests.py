@@ -13,20 +13,13 @@ import numpy as np
 from agentrl.core.policy import Message
 from agentrl.models.chat import MARK
 from agentrl.models.loading import LoadedModel
+from agentrl.serve.api import BadRequest
 
 MAX_PIXELS = 1 << 22
 PREFIXES = ("data:image/png;base64,", "data:image/jpeg;base64,")
 Bounded = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
 ToolName = Annotated[str, msgspec.Meta(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 StopString = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
-
-
-class BadRequest(Exception):
-    """The client's mistake: the message says what to change."""
-
-    def __init__(self, message: str, *, status: int = 400, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
 
 
 class TextPart(msgspec.Struct, forbid_unknown_fields=True, tag="text", tag_field="type"):
@@ -84,7 +77,10 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
     type: Literal["function"] = "function"
 
 
-Tools = Annotated[list[Tool], msgspec.Meta(max_length=128)]
+class Offered(msgspec.Struct):
+    """The tools of a request."""
+
+    tools: Annotated[list[Tool], msgspec.Meta(max_length=128)] = []
 
 
 class SentMessage(msgspec.Struct, forbid_unknown_fields=True):
@@ -121,7 +117,9 @@ class ChatRequest(msgspec.Struct, forbid_unknown_fields=True):
     logprobs: bool | None = None
     top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     return_token_ids: bool | None = None
-    tools: list[dict[str, Any]] | None = None  # `Tools`, as they were sent: the model is shown all of it
+    tools: list[dict[str, Any]] | None = (
+        None  # as they were sent, once `Offered` can read them: the model is shown all of it
+    )
 
     @property
     def stops(self) -> list[str]:
@@ -218,7 +216,7 @@ def read_request(body: bytes) -> ChatRequest:
             del found[name]
         if isinstance(found.get("messages"), list):
             found["messages"] = [_shown(message) for message in found["messages"]]
-        msgspec.convert(found.get("tools", []), Tools)
+        msgspec.convert(found, Offered)
         request = msgspec.convert(found, ChatRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"invalid request: {error}"[:500]) from None
