@@ -28,7 +28,7 @@ import msgspec
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular
 from agentrl.core.lock import FolderLock
-from agentrl.rollout.call_trajectories import Reading, trajectory_of
+from agentrl.rollout.call_trajectories import Reading, text_of, trajectory_of
 from agentrl.rollout.trajectory import Trajectory, common_prefix
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,6 @@ class Call(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="kind", t
     tools: list[dict[str, Any]] | None = None  # of a call that opens a branch
     sampling: dict[str, Any] = {}
     answer: dict[str, Any]  # the body that the client got, or would have got without streaming
-    text: str
     shared: int = 0  # tokens of the parent's prompt and response with which this prompt begins; `prompt_ids` follow
     prompt_ids: list[int] | None = None
     response_ids: list[int] | None = None
@@ -61,6 +60,12 @@ class Call(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="kind", t
     missing: list[str] = []
     finish_reason: str = "stop"
     version: int = 0
+
+    @property
+    def text(self) -> str:
+        """What the model said, without its tool calls."""
+        choice = self.answer["choices"][0]
+        return text_of(choice.get("message") or {"content": choice.get("text")})
 
 
 class Reward(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="reward"):

@@ -68,7 +68,8 @@ class Batcher:
             self._closed = True
             with contextlib.suppress(queue.Empty):
                 while (job := self._waiting.get_nowait()) is not None:
-                    job.answer.set_exception(EngineFault(CLOSING))
+                    if job.answer.set_running_or_notify_cancel():  # its client may have left
+                        job.answer.set_exception(EngineFault(CLOSING))
             self._waiting.put(None)
             self._thread.join(60)
 

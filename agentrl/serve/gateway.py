@@ -13,10 +13,9 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -25,7 +24,6 @@ from agentrl.core.redact import protect
 from agentrl.rollout.call_pool import NAME, CallPool, Mark, Reward
 from agentrl.rollout.json_lines import encode
 from agentrl.serve.api import (
-    ANSWER_SECONDS,
     BadRequest,
     answering,
     application,
@@ -34,7 +32,7 @@ from agentrl.serve.api import (
     read_body,
     unless_left,
 )
-from agentrl.serve.connections import MAX_CONNECTIONS, BackgroundServer
+from agentrl.serve.connections import BackgroundServer
 from agentrl.serve.gateway_calls import (
     CHAT,
     COMPLETION,
@@ -48,9 +46,9 @@ from agentrl.serve.gateway_calls import (
 )
 from agentrl.serve.model_answers import DONE, event
 from agentrl.serve.site import address, check_address, listen
+from agentrl.serve.upstream import Answer, Upstream
 
 try:
-    import httpx
     from starlette.concurrency import run_in_threadpool
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -79,8 +77,7 @@ class Gateway:
         version: int = 0,
     ) -> None:
         check_address(host, port)
-        if urlsplit(upstream).scheme not in ("http", "https") or not urlsplit(upstream).netloc:
-            raise ConfigError(f"upstream must be a URL such as http://127.0.0.1:8000/v1; got {upstream[:200]!a}")
+        engine = Upstream(upstream)
         if api_key is not None and upstream_key is None:
             raise ConfigError("with an api_key of its own, the gateway must have an upstream_key; got none")
         for key in filter(None, (api_key, upstream_key)):
@@ -88,7 +85,7 @@ class Gateway:
         listener = listen(host, port)
         self.pool, self.version = CallPool(folder), version
         self.address = address(listener)
-        app = GatewayApp(self, upstream.rstrip("/"), api_key, upstream_key)
+        app = GatewayApp(self, engine, api_key, upstream_key)
         self._app, self._http = app, BackgroundServer(app.app, listener, "agentrl-gateway")
 
     def url(self, session: str) -> str:
@@ -111,14 +108,9 @@ class Gateway:
 class GatewayApp:
     """The HTTP side; `app` is what an ASGI server runs."""
 
-    def __init__(self, gateway: Gateway, upstream: str, api_key: str | None, upstream_key: str | None) -> None:
+    def __init__(self, gateway: Gateway, upstream: Upstream, api_key: str | None, upstream_key: str | None) -> None:
         self._gateway, self._upstream, self._key = gateway, upstream, upstream_key
         self._gives_tokens = True  # until the upstream refuses to be asked for them
-        self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(ANSWER_SECONDS, connect=10),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=MAX_CONNECTIONS),
-            trust_env=False,
-        )
         self._loop: asyncio.AbstractEventLoop | None = None
         # Equal requests of a session wait for each other; the second finds the first's answer.
         self._asking: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
@@ -146,8 +138,9 @@ class GatewayApp:
     def close(self) -> None:
         """Close the connections to the upstream."""
         if self._loop is not None and self._loop.is_running():
-            with suppress(Exception):
-                asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result(5)
+            closed = Future[None]()
+            self._loop.call_soon_threadsafe(lambda: closed.set_result(self._upstream.close()))
+            closed.result(5)
 
     # ------------------------------------------------------------------ calls
 
@@ -161,24 +154,17 @@ class GatewayApp:
             return exchange
         return await unless_left(asyncio.ensure_future(exchange.answer()), request)
 
-    async def ask(self, asked: Asked, key: str, *, stream: bool) -> httpx.Response:
-        """The upstream's response. One that refuses to be asked for tokens is asked again without."""
-        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        for body in ([asked.with_tokens()] if self._gives_tokens else []) + [asked.body]:
-            request = self._client.build_request(
-                "POST", f"{self._upstream}/{asked.route}", content=msgspec.json.encode(body), headers=headers
-            )
-            try:
-                response = await self._client.send(request, stream=stream)
-            except httpx.HTTPError as error:
-                raise EngineFault(f"the upstream does not answer: {type(error).__name__}: {error}"[:300]) from None
-            if body is asked.body or response.status_code not in (400, 422):
-                break
-            await response.aread()
-            await response.aclose()
-        if body is asked.body and response.status_code == 200:
+    async def ask(self, asked: Asked, key: str) -> Answer:
+        """The upstream's answer. One that refuses to be asked for tokens is asked again without."""
+        if self._gives_tokens:
+            answer = await self._upstream.ask("POST", asked.route, key, msgspec.json.encode(asked.with_tokens()))
+            if answer.status not in (400, 422):
+                return answer
+            await answer.read()
+        answer = await self._upstream.ask("POST", asked.route, key, msgspec.json.encode(asked.body))
+        if answer.status == 200:
             self._gives_tokens = False
-        return response
+        return answer
 
     def key(self, request: Request) -> str:
         """What the upstream is asked with."""
@@ -208,14 +194,7 @@ class GatewayApp:
         return self._gateway.pool
 
     async def _models(self, request: Request) -> Response:
-        key = self.key(request)
-        try:
-            found = await self._client.get(
-                f"{self._upstream}/models", headers={"authorization": f"Bearer {key}"} if key else {}
-            )
-        except httpx.HTTPError as error:
-            raise EngineFault(f"the upstream does not answer: {type(error).__name__}: {error}"[:300]) from None
-        return passed_on(found)
+        return await passed_on(await self._upstream.ask("GET", "models", self.key(request)))
 
     # ------------------------------------------------------------------ sessions
 
@@ -276,11 +255,14 @@ class Exchange(Response):
             if (known := await self._known()) is not None:
                 return JSONResponse(known)
             version = self._app.version  # before the engine is asked: it may get new weights meanwhile
-            response = await self._app.ask(self._asked, self._key, stream=False)
-            if response.status_code != 200:
-                return passed_on(response)
-            shown = await self._app.record(self._name, self._asked, _json(response.content), self._secrets, version)
-            return JSONResponse(shown)
+            answer = await self._app.ask(self._asked, self._key)
+            try:
+                if answer.status != 200:
+                    return await passed_on(answer)
+                body = _json(await answer.read())
+            finally:
+                answer.close()
+            return JSONResponse(await self._app.record(self._name, self._asked, body, self._secrets, version))
 
     async def _known(self) -> dict[str, Any] | None:
         """The answer to this very request, where it was recorded before."""
@@ -298,26 +280,25 @@ class Exchange(Response):
                     found: Response = Response(b"".join(events) + DONE, media_type="text/event-stream")
                 else:
                     version = self._app.version
-                    response = await self._app.ask(self._asked, self._key, stream=True)
-                    if response.status_code == 200:
+                    answer = await self._app.ask(self._asked, self._key)
+                    if answer.status == 200:
                         headers = {"Cache-Control": "no-cache"}
-                        events = self._events(response, version)
+                        events = self._events(answer, version)
                         found = StreamingResponse(events, headers=headers, media_type="text/event-stream")
                     else:
-                        await response.aread()
-                        found = passed_on(response)
+                        found = await passed_on(answer)
             except Exception as error:
                 found = JSONResponse(*failure(error))
             await found(scope, receive, send)
 
-    async def _events(self, response: httpx.Response, version: int) -> AsyncIterator[bytes]:
+    async def _events(self, answer: Answer, version: int) -> AsyncIterator[bytes]:
         """The upstream's events as they come; from the one that ends the answer on, only once the call is on disk."""
         joined, held = Joined(self._asked.route), list[bytes]()
         try:
-            async for line in response.aiter_lines():
-                if not line.startswith("data:") or line[5:].strip() == "[DONE]":
+            async for line in answer.lines():
+                if not line.startswith(b"data:") or line[5:].strip() == b"[DONE]":
                     continue
-                chunk = _json(line[5:].encode())
+                chunk = _json(line[5:])
                 if "error" in chunk:
                     yield event(chunk)
                     return
@@ -331,13 +312,13 @@ class Exchange(Response):
                 raise EngineFault("no finish_reason came")
             await self._app.record(self._name, self._asked, joined.whole(), self._secrets, version)
             yield b"".join(held) + DONE
-        except (httpx.HTTPError, EngineFault) as error:  # the status is sent; what is left is to say it in the stream
+        except EngineFault as error:  # the status is sent; what is left is to say it in the stream
             fault = (
                 error if isinstance(error, EngineFault) else EngineFault(f"the upstream's stream broke off: {error}")
             )
             yield event(failure(fault)[0])
         finally:
-            await response.aclose()
+            answer.close()
 
 
 # ---------------------------------------------------------------------- requests
@@ -396,10 +377,10 @@ def read_as(kind: type[T], body: bytes) -> T:
         raise BadRequest(f"invalid request: {error}"[:500]) from None
 
 
-def passed_on(response: httpx.Response) -> Response:
+async def passed_on(answer: Answer) -> Response:
     """What the upstream said, as it said it."""
-    headers = {name: response.headers[name] for name in PASSED_ON if name in response.headers}
-    return Response(response.content, response.status_code, headers)
+    headers = {name: answer.headers[name] for name in PASSED_ON if name in answer.headers}
+    return Response(await answer.read(), answer.status, headers)
 
 
 def _json(data: bytes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from agentrl.core.errors import EngineFault
-from agentrl.core.secrecy import scrub
+from agentrl.core.secrecy import scrub, secrets_in
 from agentrl.rollout.call_pool import Call
 from agentrl.rollout.call_trajectories import text_of
 from agentrl.serve.api import BadRequest
@@ -158,7 +158,9 @@ def make_call(
         messages = [{"role": "user", "content": rest if isinstance(rest, str) else ""}]
     found = {"token_ids": parts.ids, "prompt_token_ids": parts.prompt_ids, "logprobs": parts.logprobs}
     sampling = {name: value for name, value in asked.body.items() if name not in NOT_SAMPLING and value is not None}
-    told = {"messages": messages, "answer": body, "text": parts.text, "tools": asked.body.get("tools")}
+    told = {"messages": messages, "answer": body, "sampling": sampling}
+    if parent is None:
+        told["tools"] = asked.body.get("tools")
     return Call(
         session=session,
         parent=parent,
@@ -167,13 +169,12 @@ def make_call(
         time=time.time(),
         route=asked.route,
         model=asked.body["model"],
-        sampling=scrub(sampling, secrets),
         prompt_ids=parts.prompt_ids,
         response_ids=parts.ids,
         logprobs=parts.logprobs,
         missing=[name for name, value in found.items() if value is None],
         finish_reason=parts.finish_reason,
-        **scrub(told if parent is None else {**told, "tools": None}, secrets, names=False),
+        **scrub(told, [*secrets, *secrets_in(sampling)], names=False),
     )
 
 
