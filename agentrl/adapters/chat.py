@@ -14,8 +14,12 @@ work in a thread, so that a slow environment holds up nobody else.
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from PIL import Image
 
 from agentrl.core.errors import ConfigError
 from agentrl.policies.openai import wire_message
@@ -86,3 +90,9 @@ class ChatEpisode:
     def _begin(self, info: dict[str, Any]) -> None:
         self.info, self.rewards = info, list[float]()
         self.terminated = self.truncated = False
+
+
+def picture_in(url: str) -> Image.Image:
+    """The picture in a data URL of a message, for libraries that want pictures themselves."""
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+        return picture.convert("RGB")

@@ -13,6 +13,7 @@ from agentrl.models.tokenizer import (
     END,
     IMAGE,
     PAD,
+    RESPONSE,
     TEXT_SPECIALS,
     VIDEO,
     VISION_END,
@@ -49,7 +50,8 @@ def tiny_vlm() -> Path:
 
 def _stored(name: str, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast) -> Path:
     # The hash of everything that decides the content is part of the name: another vocabulary is another model.
-    content = json.dumps([SEED, config.to_diff_dict(), tokenizer.backend_tokenizer.to_str()], sort_keys=True)
+    told = [tokenizer.backend_tokenizer.to_str(), tokenizer.chat_template, RESPONSE]
+    content = json.dumps([SEED, config.to_diff_dict(), *told], sort_keys=True)
     folder = f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
     return cached_folder(folder, lambda empty: write_model(empty, config, tokenizer))
 

@@ -27,13 +27,35 @@ VISION_SPECIALS = (*TEXT_SPECIALS, VISION_START, VISION_END, IMAGE, VIDEO)
 # After the phrases: a word has a capital at most at its beginning, so that "OG" in a row of symbols stays two symbols.
 PIECES = r" ?[A-Z]?[a-z]+| ?[0-9]|[A-Z]|\n|[^\sA-Za-z0-9]|\s"
 
+# What a function answers is shown as the environment's own words are; the functions themselves come first.
 TEMPLATE = (
-    "{% for message in messages %}<|{{ message.role }}|>"
-    "{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content %}"
+    "{% if tools %}<|system|>Functions:{% for tool in tools %}{{ '\\n' ~ tool | tojson }}{% endfor %}{{ '\\n' }}"
+    'To call one, write <tool_call>{"name": "...", "arguments": {...}}</tool_call>{% endif %}'
+    "{% for message in messages %}<|{{ 'user' if message.role == 'tool' else message.role }}|>"
+    "{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content or [] %}"
     "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}"
-    "{% endfor %}{% endif %}{% if message.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}"
+    "{% endfor %}{% endif %}"
+    "{% for call in message.tool_calls or [] %}{% set asked = call.function or call %}"
+    '<tool_call>{"name": {{ asked.name | tojson }}, "arguments": '
+    "{{ asked.arguments if asked.arguments is string else asked.arguments | tojson }}}</tool_call>{% endfor %}"
+    "{% if message.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
+# How transformers finds the calls in an answer again.
+RESPONSE = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": "<|assistant|>",
+    "fields": {
+        "tool_calls": {
+            "open": "<tool_call>",
+            "close_pattern": r"</tool_call>\s*",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close_pattern": r"<\|im_end\|>|$", "content": "text"},
+    },
+}
 
 
 def build_tokenizer(
@@ -95,6 +117,7 @@ def assemble_tokenizer(texts: Iterable[str], pattern: str, specials: tuple[str, 
         pad_token=PAD,
         additional_special_tokens=[special for special in specials if special not in (PAD, END)],
         chat_template=TEMPLATE,
+        response_template=RESPONSE,
         clean_up_tokenization_spaces=False,
         padding_side="left",
     )

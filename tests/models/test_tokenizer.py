@@ -15,7 +15,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.tokenizer import TEXT_SPECIALS, VISION_SPECIALS, build_tokenizer, tiny_tokenizer
 from agentrl.wrappers import Reasoning
 
-TOKENIZER = tiny_tokenizer()
+TOKENIZER, SEEING = tiny_tokenizer(), tiny_tokenizer(VISION_SPECIALS)
 KITCHEN = build_tokenizer(
     ["kettle", "car", "USB", "e-mail", "is", "The", "kettle"],
     phrases=["<answer>", "open[", "open[the", "]", "...\n", "(a|b)*"],
@@ -136,6 +136,65 @@ def test_a_new_vocabulary_ends_messages_as_the_tiny_models_do():
     said = KITCHEN.apply_chat_template([{"role": "user", "content": "kettle"}], add_generation_prompt=True)
     assert KITCHEN.decode(said["input_ids"]) == "<|user|>kettle<|assistant|>"
     assert KITCHEN.eos_token == TOKENIZER.eos_token and KITCHEN.pad_token == TOKENIZER.pad_token
+
+
+# ---------------------------------------------------------------------- functions that a model may call
+
+BEFORE = (  # the template of models from before it knew functions
+    "{% for message in messages %}<|{{ message.role }}|>"
+    "{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content %}"
+    "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}"
+    "{% endfor %}{% endif %}{% if message.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+PARTS = [{"type": "text", "text": "Turn 1.\n"}, {"type": "image"}, {"type": "text", "text": ""}]
+ACT = {"type": "function", "function": {"name": "act", "arguments": {"answer": 'Go "Up" \\ é'}}}
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"role": st.sampled_from(["system", "user", "assistant"]), "content": st.text() | st.just(PARTS)}
+        ),
+        min_size=1,
+    ),
+    st.booleans(),
+)
+def test_prompts_without_functions_are_what_they_always_were(messages, generate):
+    found, wanted = (
+        SEEING.apply_chat_template(messages, add_generation_prompt=generate, chat_template=template)["input_ids"]
+        for template in (None, BEFORE)
+    )
+    assert found == wanted
+
+
+def test_functions_their_calls_and_their_answers_are_shown():
+    asked = {"role": "assistant", "content": None, "tool_calls": [ACT]}
+    messages = [{"role": "user", "content": "Play."}, asked, {"role": "tool", "name": "act", "content": "Turn 2."}]
+    functions = [{"type": "function", "function": {"name": "act"}}]
+    shown = TOKENIZER.apply_chat_template(messages, tools=functions, add_generation_prompt=True, tokenize=False)
+    head, call, answer = shown.partition("<|user|>")[0], *shown.split("<|assistant|>")[1:]
+    assert head.startswith('<|system|>Functions:\n{"type": "function", "function": {"name": "act"}}\nTo call one')
+    assert call == (
+        '<tool_call>{"name": "act", "arguments": {"answer": "Go \\"Up\\" \\\\ é"}}</tool_call><|im_end|><|user|>Turn 2.'
+    )
+    assert answer == ""
+    said = {"function": {**ACT["function"], "arguments": json.dumps(ACT["function"]["arguments"], ensure_ascii=False)}}
+    again = [messages[0], {**asked, "tool_calls": [said]}, messages[2]]  # arguments as a text, as endpoints send them
+    assert TOKENIZER.apply_chat_template(again, tools=functions, add_generation_prompt=True, tokenize=False) == shown
+
+
+@pytest.mark.parametrize("before", ["", "I go. "])
+@pytest.mark.parametrize("end", ["<|im_end|>", ""])
+def test_calls_are_found_again_in_an_answer(before, end):
+    call = json.dumps(ACT["function"])
+    prompt = TOKENIZER("<|user|>Play.<|assistant|>")["input_ids"]
+    found = TOKENIZER.parse_response(
+        TOKENIZER(f"{before}<tool_call>{call}</tool_call>{end}")["input_ids"], prefix=prompt
+    )
+    assert found["tool_calls"] == [ACT] and found.get("content", "").strip() == before.strip()
+    plain = TOKENIZER.parse_response(TOKENIZER(f"{before}Up{end}")["input_ids"], prefix=prompt)
+    assert plain["content"] == f"{before}Up" and not plain.get("tool_calls")
 
 
 @pytest.mark.parametrize("given", [{"words": [""]}, {"words": ["a"], "phrases": [""]}])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +16,6 @@ from agentrl.rollout.token_rows import conversation_row, token_rows
 from agentrl.rollout.trajectory import Step, Trajectory
 
 LAKE = EnvSpec("agentrl/FrozenLake-Text-v0", {"max_turns": 3})
-EXAMPLE = Path(__file__).parents[2] / "examples" / "trl_rollout.py"
 
 
 @pytest.fixture(scope="module")
@@ -141,46 +137,3 @@ def test_a_live_model_that_sees_needs_its_processor():
     policy = HFPolicy(LoadedModel.from_live(seeing.model, processor), max_new_tokens=4, greedy=True)
     shown = [{"role": "user", "content": "<image>", "images": [np.zeros((64, 64, 3), np.uint8)]}]
     assert policy.act([shown])[0].token_ids == HFPolicy(seeing, max_new_tokens=4, greedy=True).act([shown])[0].token_ids
-
-
-# ---------------------------------------------------------------------- the example for TRL
-
-
-@pytest.fixture
-def example():
-    """The module of the example."""
-    spec = importlib.util.spec_from_file_location("trl_rollout", EXAMPLE)
-    module = sys.modules["trl_rollout"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def trl_trainer(model, processing):
-    return SimpleNamespace(
-        accelerator=SimpleNamespace(unwrap_model=lambda model: model),
-        model=model,
-        processing_class=processing,
-        state=SimpleNamespace(global_step=0),
-    )
-
-
-def test_the_rollout_function_for_trl_refuses_pictures_which_trl_would_drop(example):
-    seeing = load_model("tiny-vlm", device="cpu")
-    processor = SimpleNamespace(tokenizer=seeing.tokenizer, image_processor=seeing.encoder.image_processor)
-    example.ENVS = [EnvSpec("agentrl/FrozenLake-Visual-v0", {"max_turns": 2})]
-    with pytest.raises(ConfigError, match="must be of a Text kind"):
-        example.rollout(["3"], trl_trainer(seeing.model, processor))
-
-
-def test_the_rollout_function_for_trl_gives_what_trl_asks_for(example, engine):
-    trainer = trl_trainer(engine.model, engine.tokenizer)
-    prompts = ["3", "3", "4", "4"]  # two tasks, two completions each
-    found = example.rollout(prompts, trainer)
-    assert set(found) == {"prompt_ids", "completion_ids", "logprobs", "env_mask", "env_reward"}
-    for values in found.values():
-        assert len(values) == 4
-    for ids, logprobs, mask in zip(found["completion_ids"], found["logprobs"], found["env_mask"], strict=True):
-        assert len(ids) == len(logprobs) == len(mask) and {0, 1} == set(mask)
-    assert found["prompt_ids"][0] == found["prompt_ids"][1] != found["prompt_ids"][2]
-    assert found["completion_ids"][0] != found["completion_ids"][1]
-    assert example.env_reward([], found["env_reward"]) == found["env_reward"]

@@ -103,12 +103,6 @@ def test_a_refusal_is_read_as_what_was_said(client):
     assert counts[0] == counts[1]
 
 
-def test_tools_are_refused_in_words(client):
-    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
-    with pytest.raises(openai.BadRequestError, match="cannot call tools"):
-        ask(client, tools=[tool])
-
-
 def test_the_model_can_be_looked_up(client):
     assert [model.id for model in client.models.list()] == ["tiny"] == [client.models.retrieve("tiny").id]
     with pytest.raises(openai.NotFoundError, match="unknown model"):

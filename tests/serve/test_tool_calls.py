@@ -8,22 +8,10 @@ import random
 import openai
 import pytest
 
-from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.serve.model_server import ModelServer
 from agentrl.serve.tool_calls import ToolText
 
-# In the manner of Qwen's and Hermes' templates.
-TEMPLATE = (
-    "{% if tools %}<|system|>Tools:{% for tool in tools %}\n{{ tool | tojson }}{% endfor %}{% endif %}"
-    "{% for message in messages %}<|{{ 'user' if message.role == 'tool' else message.role }}|>"
-    "{% if message.role == 'tool' %}<tool_response>{% endif %}{{ message.content }}"
-    "{% if message.role == 'tool' %}</tool_response>{% endif %}"
-    "{% for call in message.tool_calls or [] %}<tool_call>"
-    '{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>{% endfor %}'
-    "{% if message.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
 MOVE = {
     "type": "function",
     "function": {
@@ -38,9 +26,7 @@ HI = [{"role": "user", "content": "hi"}]
 
 @pytest.fixture(scope="module")
 def server():
-    engine = load_model("tiny-text", device="cpu")
-    engine.tokenizer.chat_template = TEMPLATE
-    with ModelServer(engine, name="tiny") as running:
+    with ModelServer(load_model("tiny-text", device="cpu"), name="tiny") as running:
         yield running
 
 
@@ -196,11 +182,17 @@ def test_wrong_tools_and_calls_are_refused_in_words(client, fields, says_what):
         ask(client, **fields)
 
 
-def test_a_template_that_shows_no_tools_is_refused():
-    encoder = load_model("tiny-text", device="cpu").encoder
-    encoder.tokenizer.chat_template = "{# tool #}{% for message in messages %}{{ message.content }}{% endfor %}"
-    with pytest.raises(ConfigError, match="cannot call tools"):
-        encoder.encode(HI, [MOVE])
+@pytest.mark.parametrize("word", ["", "{# tool #}"])
+def test_a_template_that_knows_no_tools_is_refused_in_words(word):
+    engine = load_model("tiny-text", device="cpu")
+    roles = "{% for message in messages %}<|user|>{{ message.content }}{% endfor %}"
+    engine.tokenizer.chat_template = word + roles
+    with (
+        ModelServer(engine, name="tiny") as running,
+        openai.OpenAI(base_url=running.base_url, api_key="none", max_retries=0) as client,
+        pytest.raises(openai.BadRequestError, match="cannot call tools"),
+    ):
+        ask(client)
 
 
 def test_text_in_pieces_gives_the_same_calls_as_the_whole_text():
