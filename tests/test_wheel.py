@@ -13,7 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "agentrl_command.py")
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "agentrl_command.py", "agentrl_verifiers.py")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "-q"]
 
 
@@ -53,7 +53,8 @@ def check_content(wheel: Path) -> None:
     """Everything in `agentrl` and the command's own file, and nothing from elsewhere."""
     held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name and not name.endswith(".so")}
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "agentrl").rglob("*") if path.is_file()}
-    assert held == {"agentrl_command.py", *(name for name in package if not re.search(r"__pycache__|\.(so|c)$", name))}
+    modules = {"agentrl_command.py", "agentrl_verifiers.py"}
+    assert held == modules | {*(name for name in package if not re.search(r"__pycache__|\.(so|c)$", name))}
 
 
 def installed(wheel: Path, folder: Path) -> Path:

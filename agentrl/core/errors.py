@@ -36,6 +36,25 @@ class MissingExtra(AgentRLError, ImportError):
         return type(self), (self.package, self.extra)
 
 
+class MissingLibrary(MissingExtra):
+    """A library that needs a virtual environment of its own, with agentrl in it, is not in this one.
+
+    `library` names its file in `scripts/libraries`; `requirements` are what pip needs elsewhere.
+    """
+
+    def __init__(self, library: str, requirements: str) -> None:
+        venv = f".venv-{library}"
+        super(MissingExtra, self).__init__(
+            f"{library} is not installed here; it needs a virtual environment of its own: python3 -m venv {venv} && "
+            f"{venv}/bin/pip install {requirements} {DISTRIBUTION} (in a checkout: scripts/setup.sh library:{library})"
+        )
+        self.package = self.extra = library
+        self.requirements = requirements
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.package, self.requirements)
+
+
 class UnsupportedRepresentation(AgentRLError):
     """The environment's state has no such representation (natural, symbolic, structured)."""
 

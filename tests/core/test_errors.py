@@ -17,6 +17,7 @@ from agentrl.core.errors import (
     Fault,
     JudgeFault,
     MissingExtra,
+    MissingLibrary,
     SnapshotError,
     SnapshotUnsupported,
     UnsupportedRepresentation,
@@ -27,6 +28,7 @@ from agentrl.core.errors import (
 SAMPLES = [
     ConfigError("bad size"),
     MissingExtra("pygame", "human"),
+    MissingLibrary("verl", "verl==0.9.1"),
     UnsupportedRepresentation("no picture"),
     SnapshotError("damaged"),
     SnapshotUnsupported("no way"),
