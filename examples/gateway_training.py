@@ -11,18 +11,14 @@ greedily, with the first and the last weights.
 from __future__ import annotations
 
 import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import httpx
 import numpy as np
 import openai
 import torch
 import tyro
-
-sys.path.insert(0, str(Path(__file__).parent))
 from sdk_agent import play
 
 from agentrl.core.seeding import mixed_seed
@@ -43,8 +39,8 @@ class Arguments:
     """A model folder; one that plays a little already, such as the first stage of the recipe frozenlake-demo."""
     pool: str = "runs/gateway-pool"
     iterations: int = 10
-    episodes: int = 256
-    agents: int = 16
+    episodes: int = 192
+    agents: int = 32
     held_out: int = 400
     seed: int = 0
 
@@ -78,6 +74,14 @@ class Players:
         self._gateway, self._pool = gateway, ThreadPoolExecutor(args.agents)
         self._http = httpx.Client(base_url=gateway.address, timeout=60)
         self._model = openai.OpenAI(base_url=gateway.url("none"), api_key="none", max_retries=2)
+
+    def __enter__(self) -> Players:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._pool.shutdown()
+        self._http.close()
+        self._model.close()
 
     def play(self, names: list[str], split: str, seeds: list[int], temperature: float) -> list[bool]:
         """Play tasks; whether each was solved. Rewards are posted call by call, then the session is complete."""
@@ -117,8 +121,11 @@ def train(args: Arguments) -> dict[str, float]:
     options = training_options(args)
     learner = make_learner(options)
     rng = torch.Generator().manual_seed(args.seed)
-    with ModelServer(learner.engine, name="agent") as engine, Gateway(engine.base_url, args.pool) as gateway:
-        players = Players(gateway, args)
+    with (
+        ModelServer(learner.engine, name="agent") as engine,
+        Gateway(engine.base_url, args.pool) as gateway,
+        Players(gateway, args) as players,
+    ):
         before = players.held_out("before", args.held_out)
         for number in range(args.iterations):
             players.policy(number + 1)

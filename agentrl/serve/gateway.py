@@ -334,22 +334,23 @@ def session_name(request: Request) -> str:
     return name
 
 
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]
-FromZero, FromOne = Annotated[int, msgspec.Meta(ge=0)], Annotated[int, msgspec.Meta(ge=1)]
+Word = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]
+FromZero = Annotated[int, msgspec.Meta(ge=0)]
+FromOne = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
     """A reward of the whole session, or of one of its calls."""
 
     reward: float
-    name: Name = "reward"
+    name: Word = "reward"
     call: FromZero | None = None
 
 
 class MarkBody(msgspec.Struct, forbid_unknown_fields=True):
     """A mark for curation."""
 
-    mark: Name
+    mark: Word
     value: Any = True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,10 @@ from agentrl.core.measure import CHECKOUT
 from agentrl.rollout.call_pool import CallPool
 
 
-@pytest.fixture(scope="module")
-def example():
-    spec = importlib.util.spec_from_file_location("gateway_training", CHECKOUT / "examples" / "gateway_training.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def example(monkeypatch):
+    monkeypatch.syspath_prepend(CHECKOUT / "examples")
+    return importlib.import_module("gateway_training")
 
 
 def test_one_iteration_learns_from_what_the_pool_holds_of_its_version(example, tmp_path):
