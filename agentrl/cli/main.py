@@ -39,6 +39,7 @@ VERBS: dict[str, str] = {
     "serve": "serve environments over WebSocket, for programs here or elsewhere",
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "mcp": "let an assistant play an environment: an MCP server on stdin and stdout, or over HTTP",
+    "gateway": "record what agents ask a model, as trajectories to train on",
     "report": "write the page about a training run, or pages about the episodes of a file",
     "export": "write saved episodes as a data set of another library: lerobot",
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",

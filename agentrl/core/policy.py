@@ -16,14 +16,16 @@ class Message(TypedDict):
 
     `images` stand in the order of the `<image>` marks of `content`. `observation` is what the environment gave, for
     policies that read arrays instead of text. `token_ids` are the model's own tokens of an earlier answer: a policy
-    that works on tokens uses them instead of reading `content` again.
+    that works on tokens uses them instead of reading `content` again. `tool_calls` are the calls of an earlier answer,
+    each `{"name": str, "arguments": dict}`; a message of the role "tool" says what a call gave.
     """
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
     images: NotRequired[list[Any]]
     observation: NotRequired[Any]
     token_ids: NotRequired[list[int] | None]
+    tool_calls: NotRequired[list[dict[str, Any]]]
 
 
 Conversation = Sequence[Message]

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from agentrl.core.redact import MASK, protect, redact, spellings
@@ -28,6 +29,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FOLDERS = ("PWD", "OLDPWD")  # a shell's words for where it is and was
 
 
+@lru_cache(4096)  # those of the process environment come again with every record
 def is_secret_name(name: str) -> bool:
     """Would a value under this name be a secret?"""
     return _NAME.fullmatch(_CAMEL.sub("_", name)) is not None

@@ -3,11 +3,16 @@
 Only the model's chat template may produce special tokens. What stands *in* a message is encoded apart from it, with
 special tokens read as plain text: an environment (a web page!) that writes `<|im_end|>` ends no message. What the model
 itself said earlier enters by its own token ids, so that nothing is ever tokenised a second time.
+
+Tools are shown by the template, too. The texts among the arguments of earlier calls are contents; names and schemas are
+a part of the template's text and must not contain special tokens.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
+import json
 import re
 import resource
 import sys
@@ -26,8 +31,13 @@ MARK = "<image>"
 REMEMBERED = 8192  # texts whose tokens are kept
 MAX_NUMBER = 10_000  # in a chat template
 MAX_STEPS, MAX_GROWTH = 300_000, 512 << 20  # calls and lines, and bytes, for one prompt
-ROLES = ("system", "user", "assistant")
-Shape = tuple[tuple[str, tuple[str, ...]], ...]  # the role of each message and the kinds of its parts
+ROLES = ("system", "user", "assistant", "tool")
+# The role of each message, the kinds of its parts, and its tool calls as JSON with marks in place of texts.
+Shape = tuple[tuple[str, tuple[str, ...], str], ...]
+NO_TOOLS = (
+    "the model's chat template cannot call tools: describe the actions in a message and read them from the text, or "
+    'send tool_choice "none"'
+)
 
 
 @dataclass(frozen=True)
@@ -52,18 +62,24 @@ class PromptEncoder:
         self._texts: dict[str, tuple[int, ...]] = {}
         self._frame = lru_cache(256)(self._encode_frame)
 
-    def encode(self, conversation: Conversation) -> Prompt:
-        """The prompt after which the model's next message begins."""
+    def encode(self, conversation: Conversation, tools: Sequence[dict[str, Any]] = ()) -> Prompt:
+        """The prompt after which the model's next message begins; `tools` in OpenAI's form are those it may call."""
         if not conversation:
             raise ConfigError("a conversation needs at least one message")
-        split = [(message, parts_of(message)) for message in conversation]
-        shape = tuple((message["role"], tuple(kind for kind, _ in parts)) for message, parts in split)
-        contents = [part for _, parts in split for part in parts]
+        contents: list[tuple[str, Any]] = []
+        shape = []
+        for message in conversation:
+            parts = parts_of(message)
+            contents += parts
+            calls = [] if message.get("token_ids") is not None else message.get("tool_calls") or []
+            marked = [{"name": call["name"], "arguments": _marked(call["arguments"], contents)} for call in calls]
+            shape.append((message["role"], tuple(kind for kind, _ in parts), _json(marked) if calls else ""))
         pictures = [value for kind, value in contents if kind == "image"]
         pixels, grids, lengths = self.pictures(pictures) if pictures else (None, None, [])
         ids, remaining = list[int](), iter(lengths)
         inner = iter([part for part in contents if part[0] != "image"])
-        for position, piece in enumerate(self._frame(shape)):
+        frame = self._frame(tuple(shape), _json(list(tools)) if tools else "")
+        for position, piece in enumerate(frame):
             if position:
                 kind, value = next(inner)
                 said = list(self.text_ids(value) if kind == "text" else value)
@@ -100,29 +116,44 @@ class PromptEncoder:
         for text in list(self._texts)[: max(0, len(self._texts) - max(REMEMBERED, len(texts)))]:
             self._texts.pop(text, None)
 
-    def _encode_frame(self, shape: Shape) -> list[list[int]]:
+    def _encode_frame(self, shape: Shape, tools: str) -> list[list[int]]:
         """The template around the contents, as token ids: one piece more than there are contents."""
         # Contents are marked by letters for private use: no template looks for them, and real contents are not there
         # when they are searched.
-        messages, count = [], 0
-        for role, kinds in shape:
-            content: list[dict[str, str]] = []
-            for kind in kinds:
-                if kind == "image":
-                    content.append({"type": "image"})
-                else:
-                    content.append({"type": "text", "text": f"\ue000{count}\ue001"})
-                    count += 1
+        messages: list[dict[str, Any]] = []
+        offered = json.loads(tools) if tools else []
+        names, numbers = [tool["function"]["name"] for tool in offered], itertools.count()
+        for role, kinds, calls in shape:
+            content = [
+                {"type": "image"} if kind == "image" else {"type": "text", "text": _mark(next(numbers))}
+                for kind in kinds
+            ]
             messages.append({"role": role, "content": content if "image" in kinds else content[0]["text"]})
+            if calls:
+                made = json.loads(re.sub(_mark("x"), lambda _: _mark(next(numbers)), calls))
+                messages[-1]["tool_calls"] = [{"type": "function", "function": call} for call in made]
+                names += [call["name"] for call in made]
+        if names or any(role == "tool" for role, _, _ in shape):
+            self._check_tools(tools + "".join(calls for _, _, calls in shape))
+        given = {"tools": offered} if offered else {}
         try:
             with limited_steps():
-                text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+                text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **given)
         except Exception as error:  # templates are programs of other people; jinja's errors have no common base
             raise ConfigError(f"the model's chat template fails on this conversation: {error}") from error
-        pieces = re.split("\ue000([0-9]+)\ue001", text)
-        if pieces[1::2] != [str(index) for index in range(count)]:
+        pieces = re.split(_mark("([0-9]+)"), text)
+        if pieces[1::2] != [str(index) for index in range(next(numbers))]:
             raise ConfigError("the model's chat template drops, repeats or reorders messages; it cannot be used here")
+        if not all(name in text for name in names):
+            raise ConfigError(NO_TOOLS)
         return [self.tokenizer(piece, add_special_tokens=False)["input_ids"] for piece in pieces[::2]]
+
+    def _check_tools(self, shown: str) -> None:
+        """`ConfigError` where the template knows no tools, or where names and schemas would end a message."""
+        if "tool" not in str(self.tokenizer.chat_template):
+            raise ConfigError(NO_TOOLS)
+        if found := next((token for token in self.tokenizer.all_special_tokens if token in shown), None):
+            raise ConfigError(f"names and schemas of tools must not contain the model's special tokens; got {found!r}")
 
     # ------------------------------------------------------------------ pictures
 
@@ -137,6 +168,25 @@ class PromptEncoder:
         grids = torch.as_tensor(np.asarray(encoded["image_grid_thw"]))
         merge = self.image_processor.merge_size**2
         return pixels, grids, [int(grid.prod()) // merge for grid in grids]
+
+
+def _mark(number: Any) -> str:
+    """Stands for a content while the template is at work."""
+    return f"\ue000{number}\ue001"
+
+
+def _marked(value: Any, contents: list[tuple[str, Any]]) -> Any:
+    """The arguments of a call with a mark in place of each text, which becomes a content as it stands in JSON."""
+    if isinstance(value, str):
+        contents.append(("text", _json(value)[1:-1]))
+        return _mark("x")
+    if isinstance(value, dict):
+        return {key: _marked(item, contents) for key, item in value.items()}
+    return [_marked(item, contents) for item in value] if isinstance(value, list) else value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def check_template(template: Any) -> None:

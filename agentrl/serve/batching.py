@@ -17,12 +17,9 @@ from agentrl.core.errors import EngineFault
 from agentrl.models.chat import Prompt
 from agentrl.models.loading import LoadedModel
 from agentrl.policies.hf import engine_faults, evaluating
+from agentrl.serve.api import Overloaded
 
 CLOSING = "the server is closing"
-
-
-class Overloaded(EngineFault):
-    """The queue of requests is full."""
 
 
 @dataclass
@@ -71,7 +68,8 @@ class Batcher:
             self._closed = True
             with contextlib.suppress(queue.Empty):
                 while (job := self._waiting.get_nowait()) is not None:
-                    job.answer.set_exception(EngineFault(CLOSING))
+                    if job.answer.set_running_or_notify_cancel():  # its client may have left
+                        job.answer.set_exception(EngineFault(CLOSING))
             self._waiting.put(None)
             self._thread.join(60)
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentrl.models.chat import Prompt
 from agentrl.serve.model_requests import ChatRequest
+from agentrl.serve.stop_text import StopText
+from agentrl.serve.tool_calls import ToolText
 
 if TYPE_CHECKING:
     from agentrl.models.sampling import Answer
@@ -48,32 +50,6 @@ class TextStream:
         return self._decode(self._before + self._new)[self._shown :] if self._new else ""
 
 
-class StopText:
-    """Hands text on until one of some strings turns up; the string itself is not handed on."""
-
-    def __init__(self, stops: Sequence[str]) -> None:
-        self._stops, self._held, self.found = stops, "", False
-
-    def take(self, piece: str) -> str:
-        """The text that is certainly not the beginning of a stop string."""
-        text = self._held + piece
-        places = [place for stop in self._stops if (place := text.find(stop)) >= 0]
-        if places:
-            self.found, self._held = True, ""
-            return text[: min(places)]
-        keep = 0  # characters at the end of the text that are the beginning of a stop string
-        for stop in self._stops:
-            longest = min(len(text), len(stop) - 1)
-            keep = max(keep, next((n for n in range(longest, 0, -1) if text.endswith(stop[:n])), 0))
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
-
-    def rest(self) -> str:
-        """What was held back when no more text comes."""
-        held, self._held = self._held, ""
-        return held
-
-
 @dataclass
 class Piece:
     """What one token adds to an answer; a special token at the end of a turn adds no text."""
@@ -102,6 +78,8 @@ class Writer:
     def __post_init__(self) -> None:
         self._stream, self._stop = TextStream(self.decode), StopText(self.request.stops)
         self._ended = False
+        self._tools = ToolText() if self.request.tools else None
+        self._calls: list[dict[str, Any]] = []
         self._head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time())}
 
     @property
@@ -113,6 +91,8 @@ class Writer:
         """One token more; True where the answer ends with it."""
         ended = token in self.ends
         text = self._rest() if ended else self._stop.take(self._stream.take(token))
+        if self._tools is not None:
+            text = self._tools.take(text)
         self._ended = ended or self._stop.found
         piece = Piece(text, token, logprob, likely)
         self.pieces.append(piece)
@@ -127,6 +107,15 @@ class Writer:
         text = self._stop.take(self._stream.rest())
         return text if self._stop.found else text + self._stop.rest()
 
+    def _end(self) -> str:
+        """The text behind the last token's; afterwards the calls are known."""
+        rest = "" if self._ended else self._rest()
+        if self._tools is not None:
+            rest = self._tools.take(rest)
+            more, self._calls = self._tools.end()
+            rest += more
+        return rest
+
     # ------------------------------------------------------------------ a whole answer
 
     def completion(self, answer: Answer) -> dict[str, Any]:
@@ -134,8 +123,10 @@ class Writer:
         if not self.pieces:
             for token, logprob in zip(answer.ids, answer.logprobs, strict=True):
                 self.take(token, logprob)
-        content = "".join(piece.text for piece in self.pieces) + ("" if self._ended else self._rest())
-        message = {"role": "assistant", "content": content, "refusal": None}
+        content = "".join(piece.text for piece in self.pieces) + self._end()
+        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
+        if self._calls:
+            message |= {"content": content or None, "tool_calls": self._calls}
         choice = {"message": message, **self._choice(self.pieces), "finish_reason": self._finish_reason}
         whole = self._body("chat.completion", choice) | {"usage": self._usage()}
         if self.request.return_token_ids:
@@ -155,8 +146,10 @@ class Writer:
 
     def closing(self) -> Iterator[dict[str, Any]]:
         """What follows the last token."""
-        if not self._ended and (rest := self._rest()):
+        if rest := self._end():
             yield self._chunk({"content": rest}, [])
+        for index, call in enumerate(self._calls):
+            yield self._chunk({"tool_calls": [{"index": index, **call}]}, [])
         yield self._chunk({}, [], self._finish_reason)
         if self.request.stream_options is not None and self.request.stream_options.include_usage:
             yield self._body("chat.completion.chunk", None) | {"usage": self._usage()}
@@ -169,6 +162,8 @@ class Writer:
 
     @property
     def _finish_reason(self) -> str:
+        if self._calls:
+            return "tool_calls"
         return "stop" if self._ended or self._stop.found else "length"
 
     def _body(self, kind: str, choice: dict[str, Any] | None) -> dict[str, Any]:

@@ -13,19 +13,13 @@ import numpy as np
 from agentrl.core.policy import Message
 from agentrl.models.chat import MARK
 from agentrl.models.loading import LoadedModel
+from agentrl.serve.api import BadRequest
 
 MAX_PIXELS = 1 << 22
 PREFIXES = ("data:image/png;base64,", "data:image/jpeg;base64,")
 Bounded = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+ToolName = Annotated[str, msgspec.Meta(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 StopString = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
-
-
-class BadRequest(Exception):
-    """The client's mistake: the message says what to change."""
-
-    def __init__(self, message: str, *, status: int = 400, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
 
 
 class TextPart(msgspec.Struct, forbid_unknown_fields=True, tag="text", tag_field="type"):
@@ -53,13 +47,51 @@ class ImagePart(msgspec.Struct, forbid_unknown_fields=True, tag="image_url", tag
     image_url: ImageURL
 
 
+class CalledFunction(msgspec.Struct, forbid_unknown_fields=True):
+    """What an earlier answer called; the arguments are JSON."""
+
+    name: ToolName
+    arguments: str = "{}"
+
+
+class ToolCall(msgspec.Struct):
+    """A call in an earlier answer."""
+
+    function: CalledFunction
+    id: str = ""
+    type: Literal["function"] = "function"
+
+
+class Function(msgspec.Struct):
+    """What can be called, and its JSON schema."""
+
+    name: ToolName
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Tool(msgspec.Struct, forbid_unknown_fields=True):
+    """One tool."""
+
+    function: Function
+    type: Literal["function"] = "function"
+
+
+class Offered(msgspec.Struct):
+    """The tools of a request."""
+
+    tools: Annotated[list[Tool], msgspec.Meta(max_length=128)] = []
+
+
 class SentMessage(msgspec.Struct, forbid_unknown_fields=True):
     """One message; `token_ids` is ours: the model's own tokens of an earlier answer."""
 
-    role: Literal["system", "developer", "user", "assistant"]
+    role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[TextPart | RefusalPart | ImagePart] | None = None
     refusal: str | None = None
     token_ids: list[Annotated[int, msgspec.Meta(ge=0)]] | None = None
+    tool_calls: Annotated[list[ToolCall], msgspec.Meta(max_length=128)] | None = None
+    tool_call_id: str | None = None
 
 
 class StreamOptions(msgspec.Struct):
@@ -85,6 +117,9 @@ class ChatRequest(msgspec.Struct, forbid_unknown_fields=True):
     logprobs: bool | None = None
     top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     return_token_ids: bool | None = None
+    tools: list[dict[str, Any]] | None = (
+        None  # as they were sent, once `Offered` can read them: the model is shown all of it
+    )
 
     @property
     def stops(self) -> list[str]:
@@ -136,7 +171,6 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "logit_bias": ({},),
     "modalities": (["text"],),
     "response_format": ({"type": "text"},),
-    "tools": ([],),
     "tool_choice": ("none", "auto"),
     "functions": ([],),
     "function_call": ("none", "auto"),
@@ -155,10 +189,12 @@ NOT_SHOWN = frozenset(
         "cache_control",
     ]
 )
-NO_TOOLS = (
-    "this server does not call tools: describe the actions in a message and read them from the text, or send "
-    'tool_choice "none"'
-)
+FUNCTIONS = "the older form of tools is not supported; send tools and tool_calls"
+REASONS = {
+    "tool_choice": 'must be "auto" or "none": the model itself decides whether it calls a tool',
+    "functions": FUNCTIONS,
+    "function_call": FUNCTIONS,
+}
 
 
 def read_request(body: bytes) -> ChatRequest:
@@ -176,11 +212,11 @@ def read_request(body: bytes) -> ChatRequest:
             del found["tools"]
         for name in NEUTRAL.keys() & found.keys():
             if found[name] not in NEUTRAL[name]:
-                reason = NO_TOOLS if name in ("tools", "tool_choice", "functions", "function_call") else "not supported"
-                raise BadRequest(f"{name}: {reason}")
+                raise BadRequest(f"{name}: {REASONS.get(name, 'not supported')}")
             del found[name]
         if isinstance(found.get("messages"), list):
             found["messages"] = [_shown(message) for message in found["messages"]]
+        msgspec.convert(found, Offered)
         request = msgspec.convert(found, ChatRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"invalid request: {error}"[:500]) from None
@@ -193,12 +229,9 @@ def _shown(message: Any) -> Any:
     """The fields of a message that the model is shown."""
     if not isinstance(message, dict):
         return message
-    if message.get("role") in ("tool", "function"):
-        raise BadRequest(f"role {message['role']!r}: {NO_TOOLS}")
-    for name in ("tool_calls", "function_call"):
-        if message.get(name):
-            raise BadRequest(f"{name}: {NO_TOOLS}")
-    hidden = NOT_SHOWN | {"tool_calls", "function_call"}
+    if message.get("role") == "function" or message.get("function_call"):
+        raise BadRequest(f"function_call: {FUNCTIONS}")
+    hidden = NOT_SHOWN | {"function_call"}
     return {name: value for name, value in message.items() if value is not None and name not in hidden}
 
 
@@ -229,8 +262,21 @@ def conversation_of(request: ChatRequest, loaded: LoadedModel) -> list[Message]:
                 raise BadRequest("token_ids must be below the size of the model's vocabulary")
             if not loaded.stops.isdisjoint(ids[:-1]):
                 raise BadRequest("token_ids must hold special tokens at the end only")
+        if sent.tool_calls:
+            if sent.role != "assistant":
+                raise BadRequest("tool_calls must be in messages of the assistant")
+            message["tool_calls"] = [_called(call.function) for call in sent.tool_calls]
         conversation.append(message)
     return conversation
+
+
+def _called(function: CalledFunction) -> dict[str, Any]:
+    """A call as chat templates take it."""
+    try:
+        arguments = msgspec.json.decode(function.arguments or "{}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadRequest(f"arguments of the call of {function.name} must be JSON; got {error}"[:500]) from None
+    return {"name": function.name, "arguments": arguments}
 
 
 def read_picture(url: str) -> np.ndarray:
