@@ -12,11 +12,11 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.warp.batch import STATE, Batch, Law, Rows
+from agentrl.envs.common.warp.control import ControlWarpEnv
 from agentrl.envs.common.warp.law import ArmPlace, Gains, SpringServos
 from agentrl.envs.common.warp.loading import find_device, torch
 from agentrl.envs.common.warp.pictures import Camera
 from agentrl.envs.common.warp.torques import Posture, SpringTorques
-from agentrl.envs.common.warp.vector import WarpVectorEnv
 from agentrl.envs.libero.bddl import Condition, Fact
 from agentrl.envs.libero.controller import (
     BACKWARDS,
@@ -42,7 +42,7 @@ GAINS = Gains(METRES, RADIANS, STIFFNESS, DAMPING, FINGER_SPEED, TICKS, 1 / RATE
 POSTURE = Posture(READY, stiffness=10.0)
 
 
-class LiberoWarpEnv(WarpVectorEnv):
+class LiberoWarpEnv(ControlWarpEnv):
     """`num_envs` worlds of a suite. `starts`: how many starts of each task are kept on the device, the first ones of
     the split; `device`: None (the GPU), "cuda:1" or "cpu". All other arguments are `LiberoEnv`'s, without text."""
 

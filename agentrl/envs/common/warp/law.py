@@ -149,25 +149,17 @@ def spring_servos(
     if number[0] % steps > 0:
         return
     at = site_xpos[world, site]
-    jacobian = mat67()
-    present, relaxed = vec6(), vec7()
+    jacobian = jacobian_of(at, xanchor, xaxis, world, joint)
+    moving, relaxed = vec7(), vec7()
     for k in range(7):
-        axis = xaxis[world, joint + k]
-        sweep = wp.cross(axis, at - xanchor[world, joint + k])
+        moving[k] = qvel[world, dof + k]
         relaxed[k] = POSTURE / seconds * (ready[k] - qpos[world, first + k])
-        for row in range(3):
-            jacobian[row, k] = sweep[row]
-            jacobian[row + 3, k] = axis[row]
-            present[row] += sweep[row] * qvel[world, dof + k]
-            present[row + 3] += axis[row] * qvel[world, dof + k]
+    present = jacobian * moving
     error = rotation_between(site_xmat[world, site], turns[world])
     way = aims[world] - at
     pull = vec6(way[0], way[1], way[2], error[0], error[1], error[2])
     wanted = present + seconds * (stiffness * pull - damping * present)
-    square = jacobian * wp.transpose(jacobian)
-    for k in range(6):
-        square[k, k] += DAMPING
-    speeds = relaxed + wp.transpose(jacobian) * solve(square, wanted - jacobian * relaxed)
+    speeds = least_squares(jacobian, wanted, relaxed)
     for k in range(7):
         target = qpos[world, first + k] + (LAG + 0.5 * seconds) * speeds[k]
         ctrl[world, servo + k] = wp.clamp(target, low[k], high[k])
@@ -175,6 +167,28 @@ def spring_servos(
     if actions[world, 6] == 0.0:
         opening = ctrl[world, gripper]
     ctrl[world, gripper] = wp.clamp(opening, 0.0, OPENING)
+
+
+@wp.func
+def jacobian_of(at: wp.vec3, xanchor: wp.array2d[wp.vec3], xaxis: wp.array2d[wp.vec3], world: int, joint: int) -> mat67:
+    """How seven joints, of which `joint` is the first, move and turn what is at a point."""
+    found = mat67()
+    for k in range(7):
+        axis = xaxis[world, joint + k]
+        sweep = wp.cross(axis, at - xanchor[world, joint + k])
+        for row in range(3):
+            found[row, k] = sweep[row]
+            found[row + 3, k] = axis[row]
+    return found
+
+
+@wp.func
+def least_squares(jacobian: mat67, wanted: vec6, relaxed: vec7) -> vec7:
+    """The change of the joints, nearest to `relaxed`, that gives the gripper the wanted change."""
+    square = jacobian * wp.transpose(jacobian)
+    for k in range(6):
+        square[k, k] += DAMPING
+    return relaxed + wp.transpose(jacobian) * solve(square, wanted - jacobian * relaxed)
 
 
 @wp.func
