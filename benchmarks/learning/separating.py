@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentrl.algorithms import Stage
-from benchmarks.learning.budgets import ONE_SEED
 from benchmarks.learning.chains import LAKE, NO_CRITIC, STEPPO, VAGEN, stages, without_nothing
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.tuned import tuned
@@ -123,7 +122,7 @@ def clips() -> Experiment:
         for low, high, lam in settings
     }
     question = "The clip and lambda of StepPO and of token PPO on the dev split, four settings each"
-    return Experiment("one-move-clips", question, over_seeds(conditions, ONE_SEED))
+    return Experiment("one-move-clips", question, over_seeds(conditions, SEEDS[:3]))
 
 
 def gigpo() -> Experiment:

@@ -598,7 +598,7 @@ def test_calls_are_begun_in_several_workers_before_any_is_waited_for(worker, ste
     first, second = worker.send("add", 5), steady.send("echo", 7)
     assert (second(), first()) == ([[7], {}], 5)
     with pytest.raises(WorkerFault) as fault:
-        worker.send("echo", deadline=1e-9)()
+        worker.send("sleep", 5, deadline=0.05)()
     assert fault.value.reason == "deadline" and worker.call("add") == 1  # free again, and fresh
 
 
