@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 
 import agentrl
 from agentrl.core.errors import ConfigError, EnvFault
@@ -60,7 +61,6 @@ def test_lists_of_numbers_every_floating_type_and_batches_of_one_are_actions(act
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
 def test_a_tensor_is_an_action_unless_it_holds_whole_numbers(kind: str) -> None:
-    torch = pytest.importorskip("torch")
     tensor = torch.tensor([[0.5, -3.0]], dtype=getattr(torch, kind), requires_grad=True)
     info = begun().step(tensor)[4]
     assert info["valid"] and info["actions"] == ["[0.5, -1]"] and info["clipped"] == 1
