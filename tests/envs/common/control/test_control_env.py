@@ -159,6 +159,15 @@ def test_without_pictures_only_the_last_observation_of_an_episode_has_one() -> N
     assert env.reset()[0]["image"].any()
 
 
+def test_a_vector_that_is_declared_and_not_given_is_refused_in_one_sentence() -> None:
+    class WithForce(PuckEnv):
+        def _extra_vectors(self) -> dict[str, int]:
+            return {"force": 2}
+
+    with pytest.raises(ConfigError, match=r"WithForce must override _vector, .* names 'force'"):
+        WithForce().reset(seed=1)
+
+
 def test_a_simulation_that_diverges_is_a_fault_and_a_reset_repairs_it() -> None:
     env = begun()
     env.speed = np.array([np.nan, 0.0])
