@@ -10,17 +10,17 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.gripper import pointing_down
-from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
 from agentrl.envs.primitiveskill.motion import HARD
 from agentrl.envs.primitiveskill.mujoco.backend import MujocoBackend
 
 pytestmark = pytest.mark.warp
-mujoco = load()
 SIZE, STARTS, WORLDS = 64, 3, 4
 STATE = ("qpos", "qvel", "ctrl", "qacc_warmstart", "mocap_pos", "mocap_quat")
 APART = 3.0  # mm between where both simulators leave things
-KNOCKED = 10.0  # mm, of a cube that a finger hit from above: 6 were seen
+# The same of a ball that was dropped into a drawer and pushed with it: MuJoCo itself leaves it 5 mm elsewhere if a
+# joint begins 1e-7 rad away.
+ROLLED = {"apple": 10.0}
 
 
 def make(count: int, task: str = "Place", kind: str = "Visual", **kwargs: Any) -> Any:
@@ -56,10 +56,11 @@ def single(task: str = "place", kind: str = "text", **kwargs: Any) -> PrimitiveS
     return PrimitiveSkillEnv(task=task, kind=kind, split="test", image_size=SIZE, **kwargs)
 
 
-def positions(seen: Any, world: int, env: PrimitiveSkillEnv) -> float:
-    """By how much the things of a world are elsewhere than those of a single environment, in mm."""
-    there = np.array(list(env._table.scene.positions.values()))
-    return float(np.abs(seen["state"][world, : there.size].numpy().reshape(-1, 3) - there).max())
+def assert_alike(seen: Any, world: int, env: PrimitiveSkillEnv) -> None:
+    """The things of a world are where those of a single environment are."""
+    for number, (name, there) in enumerate(env._table.scene.positions.items()):
+        apart = np.abs(seen["state"][world, 3 * number : 3 * number + 3].numpy() - there).max()
+        assert apart < ROLLED.get(name, APART), (world, name)
 
 
 def test_a_tick_steers_and_moves_as_in_mujoco(envs: Any, table: MujocoBackend) -> None:
@@ -107,8 +108,8 @@ def test_pictures_are_those_of_mujoco(envs: Any, table: MujocoBackend) -> None:
 
 
 def test_turns_of_many_kinds_go_on_side_by_side_as_they_do_alone(envs: Any) -> None:
-    """A right turn, one that grasps nothing, one that hits a cube, and a text that is no action: each does what it
-    does in MuJoCo, says the same, and takes its own time."""
+    """A right turn, one that grasps nothing, one that comes down on a cube, and a text that is no action: each does
+    what it does in MuJoCo, says the same, and takes its own time."""
     peers = [single(kind="visual") for _ in range(WORLDS)]
     names = [envs.tasks[0].names[number % STARTS] for number in range(WORLDS)]
     seen, info = envs.reset(options={"task": names})
@@ -117,13 +118,13 @@ def test_turns_of_many_kinds_go_on_side_by_side_as_they_do_alone(envs: Any) -> N
         assert peer._text() == text
     x, y, _ = peers[2]._table.scene.positions["red_cube"]
     misses = f"pick(-150,250,20)|place({x:.0f},{y:.0f},20)"
-    turns = [envs.oracle()[0], misses, f"pick({x:.0f},{y + 30:.0f},20)", "dance()"]
+    turns = [envs.oracle()[0], misses, f"pick({x + 24:.0f},{y + 24:.0f},20)", "dance()"]
     before = seen["state"].clone()
     seen, rewards, terminated, truncated, info = envs.step(turns)
     for world, (peer, turn) in enumerate(zip(peers, turns, strict=True)):
         _, reward, *_, told = peer.step(turn)
         assert float(rewards[world]) == pytest.approx(reward), world
-        assert positions(seen, world, peer) < (KNOCKED if world == 2 else APART), world
+        assert_alike(seen, world, peer)
         assert told["feedback"].split("(")[0] == info["text"][world].split("(")[0], world
         for flag in ("valid", "success", "effective"):
             assert bool(info[flag][world]) == told[flag], (world, flag)
@@ -147,7 +148,8 @@ def test_the_oracle_solves_every_task_and_leaves_things_where_mujoco_does(task: 
             break
     assert terminated.all() and all(peer._terminated for peer in peers)
     assert total == pytest.approx(wanted)
-    assert max(positions(seen, world, peer) for world, peer in enumerate(peers)) < APART
+    for world, peer in enumerate(peers):
+        assert_alike(seen, world, peer)
 
 
 def test_a_broken_world_is_a_fault_of_its_own_and_begins_again(envs: Any) -> None:
