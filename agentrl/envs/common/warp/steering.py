@@ -8,9 +8,14 @@ An action is a tick of the controller: one step of damped least squares from the
 from typing import Any
 
 from agentrl.envs.common.gripper import READY
-from agentrl.envs.common.mujoco.arm import POSTURE, STEPS
-from agentrl.envs.common.warp.law import ArmPlace, jacobian_of, least_squares, rotation_between, vec6, vec7
+from agentrl.envs.common.mujoco.arm import DAMPING, POSTURE, STEPS
+from agentrl.envs.common.warp.law import ArmPlace, rotation_between
 from agentrl.envs.common.warp.loading import torch, wp
+
+vec6 = wp.types.vector(6, wp.float32)
+vec7 = wp.types.vector(7, wp.float32)
+mat66 = wp.types.matrix((6, 6), wp.float32)
+mat67 = wp.types.matrix((6, 7), wp.float32)
 
 
 class Steering:
@@ -81,3 +86,52 @@ def steer(
     change = least_squares(jacobian, vec6(way[0], way[1], way[2], turn[0], turn[1], turn[2]), relaxed)
     for k in range(7):
         ctrl[world, servo + k] = wp.clamp(qpos[world, first + k] + change[k], low[k], high[k])
+
+
+@wp.func
+def jacobian_of(at: wp.vec3, xanchor: wp.array2d[wp.vec3], xaxis: wp.array2d[wp.vec3], world: int, joint: int) -> mat67:
+    """How seven joints, of which `joint` is the first, move and turn what is at a point."""
+    found = mat67()
+    for k in range(7):
+        axis = xaxis[world, joint + k]
+        sweep = wp.cross(axis, at - xanchor[world, joint + k])
+        for row in range(3):
+            found[row, k] = sweep[row]
+            found[row + 3, k] = axis[row]
+    return found
+
+
+@wp.func
+def least_squares(jacobian: mat67, wanted: vec6, relaxed: vec7) -> vec7:
+    """The change of the joints, nearest to `relaxed`, that gives the gripper the wanted change."""
+    square = jacobian * wp.transpose(jacobian)
+    for k in range(6):
+        square[k, k] += DAMPING
+    return relaxed + wp.transpose(jacobian) * solve(square, wanted - jacobian * relaxed)
+
+
+@wp.func
+def solve(matrix: mat66, right: vec6) -> vec6:
+    """The solution of a positive definite system, by Cholesky."""
+    lower, found = mat66(), vec6()
+    for i in range(6):
+        for j in range(i + 1):
+            rest = float(matrix[i, j])
+            for k in range(j):
+                rest -= lower[i, k] * lower[j, k]
+            if i == j:
+                lower[i, i] = wp.sqrt(rest)
+            else:
+                lower[i, j] = rest / lower[j, j]
+    for i in range(6):
+        rest = float(right[i])
+        for k in range(i):
+            rest -= lower[i, k] * found[k]
+        found[i] = rest / lower[i, i]
+    for back in range(6):
+        i = 5 - back
+        rest = float(found[i])
+        for k in range(i + 1, 6):
+            rest -= lower[k, i] * found[k]
+        found[i] = rest / lower[i, i]
+    return found
