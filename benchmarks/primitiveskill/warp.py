@@ -26,6 +26,7 @@ import numpy as np
 
 import agentrl
 from agentrl.envs.common.mujoco import pictures
+from agentrl.envs.common.mujoco.arm import STEPS
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
 from agentrl.envs.primitiveskill.mujoco.backend import MujocoBackend
@@ -73,12 +74,12 @@ def states_on_the_way(task: str) -> tuple[MujocoBackend, list[State]]:
     assert isinstance(table, MujocoBackend)
     arm, advance = table._motion.arm, table._motion.arm.advance
 
-    def watched(*args: Any) -> None:
+    def watched(steps: int = STEPS) -> None:
         nonlocal ticks
         if ticks % EVERY == 0:
             found.append({part: getattr(table.data, part).copy() for part in STATE})
         ticks += 1
-        advance(*args)
+        advance(steps)
 
     arm.advance = watched
     while turn := env.oracle():
@@ -227,7 +228,7 @@ def measure_hosts(options: argparse.Namespace) -> Figures:
     found = []
     for task in options.tasks:
         name, count = f"agentrl/PrimitiveSkill-{task.capitalize()}-Text-v0", options.worlds[0]
-        env = gym.make_vec(name, count, "vector_entry_point", split="test")
+        env: Any = gym.make_vec(name, count, "vector_entry_point", split="test")
         env.reset(seed=0)
         start, actions = time.perf_counter(), 0
         for _ in range(options.turns):

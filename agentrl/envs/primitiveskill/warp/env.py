@@ -54,8 +54,9 @@ class SkillWarpEnv(WarpVectorEnv):
         single = PrimitiveSkillEnv(render_mode=render_mode, **kwargs)  # refuses what is wrong, and has the spaces
         worlds = SkillWorlds(single, count, find_device(device), starts)
         self.seats = [Seat(worlds.begun, full_info=full_info, **kwargs) for _ in range(count)]
-        parts = {name: part for name, part in single.observation_space.spaces.items() if isinstance(part, spaces.Box)}
-        parts["state"] = spaces.Box(-np.inf, np.inf, (worlds.numbers,), np.float32)
+        parts: dict[str, spaces.Space] = {"state": spaces.Box(-np.inf, np.inf, (worlds.numbers,), np.float32)}
+        if single.kind == "visual":
+            parts["image"] = spaces.Box(0, 255, (single.image_size, single.image_size, 3), np.uint8)
         super().__init__(
             [worlds], spaces.Dict(parts), single.action_space, autoreset_mode=autoreset_mode, render_mode=render_mode
         )
@@ -143,7 +144,8 @@ class Seat(PrimitiveSkillEnv):
     def __init__(self, begun: Sequence[Begun], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._known, self._table = begun, Told()
-        self.text, self.info = "", {}  # of this moment
+        self.text = ""  # of this moment
+        self.info: dict[str, Any] = {}
 
     def begin(self, task: str) -> None:
         """Start an episode."""
