@@ -67,7 +67,8 @@ def make_env(options: argparse.Namespace, task: str, count: int, kind: str = "Te
 
 
 def states_on_the_way(task: str) -> tuple[MujocoBackend, list[State]]:
-    """States of an episode that the oracle plays in MuJoCo, every few ticks, and the table that they are of."""
+    """States of an episode that the oracle plays in MuJoCo, every few ticks, and the table that they are of. They are
+    rounded to single precision, so that both simulators begin at the very same ones."""
     env, found, ticks = PrimitiveSkillEnv(task=task, split="test"), [], 0
     env.reset(options={"task": env.tasks()[0]})
     table = env._table._backend
@@ -77,7 +78,7 @@ def states_on_the_way(task: str) -> tuple[MujocoBackend, list[State]]:
     def watched(steps: int = STEPS) -> None:
         nonlocal ticks
         if ticks % EVERY == 0:
-            found.append({part: getattr(table.data, part).copy() for part in STATE})
+            found.append({part: getattr(table.data, part).astype(np.float32) for part in STATE})
         ticks += 1
         advance(steps)
 
