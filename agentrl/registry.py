@@ -268,7 +268,11 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         name="primitiveskill",
         envs=_in_hosts(
-            replace(entry, kwargs={**entry.kwargs, "task": task.lower()})
+            replace(
+                entry,
+                kwargs={**entry.kwargs, "task": task.lower()},
+                warp_entry_point="agentrl.envs.primitiveskill.warp.env:SkillWarpEnv",
+            )
             for task, summary in (
                 ("Place", "A robot arm puts two cubes on two targets."),
                 ("Stack", "A robot arm stacks three cubes."),

@@ -267,7 +267,7 @@ class ControlEnv(AgentEnv[dict[str, Any], np.ndarray]):
 
     def _vector(self, name: str) -> np.ndarray:
         """One of them, as it is now."""
-        raise NotImplementedError
+        raise ConfigError(f"{type(self).__name__} must override _vector, since its _extra_vectors() names {name!r}")
 
     @abstractmethod
     def _simulate(self, action: np.ndarray) -> bool:

@@ -3,6 +3,7 @@ simulator="warp")`. The same models, law of control, starts and conditions, in m
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,19 @@ from gymnasium.vector import AutoresetMode
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.warp.batch import STATE, Batch, Law, Rows
-from agentrl.envs.common.warp.law import ArmPlace, Gains, SpringServos
+from agentrl.envs.common.warp.batch import STATE, Batch, Rows
+from agentrl.envs.common.warp.control import ControlWarpEnv
+from agentrl.envs.common.warp.law import ArmPlace
 from agentrl.envs.common.warp.loading import find_device, torch
 from agentrl.envs.common.warp.pictures import Camera
-from agentrl.envs.common.warp.torques import Posture, SpringTorques
-from agentrl.envs.common.warp.vector import WarpVectorEnv
+from agentrl.envs.common.warp.torques import Gains, Posture, SpringTorques
 from agentrl.envs.libero.bddl import Condition, Fact
 from agentrl.envs.libero.controller import (
     BACKWARDS,
     DAMPING,
     FINGER_SPEED,
     METRES,
+    POSTURE,
     RADIANS,
     RATE,
     STIFFNESS,
@@ -37,12 +38,11 @@ from agentrl.envs.libero.starts import READY
 from agentrl.envs.libero.task_ids import STARTS, Chosen, find_numbers
 from agentrl.envs.libero.world import World
 
-mujoco = load()
 GAINS = Gains(METRES, RADIANS, STIFFNESS, DAMPING, FINGER_SPEED, TICKS, 1 / RATE)
-POSTURE = Posture(READY, stiffness=10.0)
+LAW = partial(SpringTorques, gains=GAINS, posture=Posture(READY, stiffness=POSTURE))
 
 
-class LiberoWarpEnv(WarpVectorEnv):
+class LiberoWarpEnv(ControlWarpEnv):
     """`num_envs` worlds of a suite. `starts`: how many starts of each task are kept on the device, the first ones of
     the split; `device`: None (the GPU), "cuda:1" or "cpu". All other arguments are `LiberoEnv`'s, without text."""
 
@@ -89,7 +89,7 @@ class LiberoWorlds:
         known = [Chosen(env.suite, number, env.split, start) for start in range(min(starts, STARTS[env.split]))]
         self.names, self.instruction = [str(chosen) for chosen in known], known[0].instruction
         placed = _place(self.world, [f"{env.split}/{chosen.start}" for chosen in known])
-        self.batch = Batch(self.world.model, self.world.data, count, device, _law)
+        self.batch = Batch(self.world.model, self.world.data, count, device, LAW)
         self._place, self._lies = ArmPlace.of(self.world.model), env.conventions[env.picture_convention]
         self._columns = torch.tensor(columns_of(self.world), device=device)
         self._kept: dict[tuple[str, str], torch.Tensor] = {}  # constants that were used before, by use and name
@@ -220,13 +220,6 @@ def quat2axisangle(quaternion: torch.Tensor) -> torch.Tensor:
     w = quaternion[:, 3:].clamp(-1.0, 1.0)
     sine = (1.0 - w * w).sqrt()
     return torch.where(sine > 0, quaternion[:, :3] * (2.0 * w.acos() / sine.clamp(min=1e-12)), 0.0)
-
-
-def _law(model: Any, count: int) -> Law:
-    """What moves the arm of a model: torques where its joints have motors, else targets of their servos."""
-    if model.actuator_biastype[ArmPlace.of(model).servo] == mujoco.mjtBias.mjBIAS_NONE:
-        return SpringTorques(model, count, GAINS, POSTURE)
-    return SpringServos(model, count, GAINS)
 
 
 def _place(world: World, names: list[str]) -> dict[str, np.ndarray]:

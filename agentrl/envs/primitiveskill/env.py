@@ -111,6 +111,8 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
     - `whole_turn_penalty=False`: when True, an invalid turn costs at least what all its actions would (-0.2 here).
 
+    `gym.make_vec(..., simulator="warp")` plays many worlds on a GPU (`docs/gpus.md`).
+
     A task id is `place:train:17`. The splits have 2,000, 200 and 200 of them, drawn from seeds that they do not share.
     Each is a start that the oracle has solved within the default limits: this is tried out when the id is first used
     (about as long as an episode takes), and kept in the cache for these sources, versions and this kind of processor.
@@ -347,11 +349,13 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         return [positions[place] for place in order]
 
     def _observe(self) -> dict[str, Any]:
+        return {"text": self._text(), "image": self._draw()} if self.kind == "visual" else {"text": self._text()}
+
+    def _text(self) -> str:
         state = self.state()
         view = ["<image>"] if self.kind == "visual" else describe(self._table.scene)
         told = facts(state.instruction, self._listed(), state.values)
-        text = "\n".join(part for part in (self._feedback, self._heading(), *view, *told) if part)
-        return {"text": text, "image": self._draw()} if self.kind == "visual" else {"text": text}
+        return "\n".join(part for part in (self._feedback, self._heading(), *view, *told) if part)
 
     def _draw(self) -> np.ndarray:
         return self._table.picture(self.image_size)

@@ -6,22 +6,66 @@ Every motion lasts a number of ticks that is known before it starts, so nothing 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Generator
 from math import atan2, ceil, pi
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from agentrl.envs.common.gripper import OPENING, TIP, pointing_down
-from agentrl.envs.primitiveskill.backend import Thing
+from agentrl.envs.primitiveskill.backend import Result, Thing
 from agentrl.envs.primitiveskill.shapes import INSIDE, MOVABLE, top_of
 
 UP = np.array([0.0, 0.0, 1.0])
 FAST, CAREFUL = 0.7, 0.2  # metres a second, on average
 TURNING = 2.0  # radians a second
+TURNED = 1e-3  # radians that are not worth turning for
 ARRIVED = 0.001  # metres
 LOWEST = TIP + 0.002  # of the gripper: its tips just clear the table
 HARD = 15.0  # newtons: a contact that means the way is blocked
+
+
+class Move(NamedTuple):
+    """Take the gripper straight to a point; answered by whether nothing ended it early."""
+
+    to: np.ndarray
+    yaw: float
+    speed: float  # metres a second, on average
+    until: str = ""  # what ends it early: "blocked", "behind", "landed"
+    held: str = ""  # what lands
+
+
+class Wait(NamedTuple):
+    """Let the fingers move and things come to rest."""
+
+    ticks: int
+
+
+class Grip(NamedTuple):
+    """Tell each finger how far from the middle to go; 0 grasps."""
+
+    opening: float
+
+
+Command = Move | Wait | Grip
+# What an arm shall do, one command after the other, each chosen after the last one was carried out. `Motion` carries
+# scripts out alone; on a GPU those of many worlds take turns.
+Script = Generator[Command, bool | None, Result]
+
+
+class Course(NamedTuple):
+    """The straight line of a move, and when the gripper is where on it."""
+
+    start: np.ndarray
+    way: np.ndarray
+    turned: float  # yaw at its start
+    turn: float
+    ticks: int
+
+
+def smooth(share: Any) -> Any:
+    """How far a move has come after a share of its time: it speeds up and slows down."""
+    return share**2 * (3 - 2 * share)
 
 
 class Steered(Protocol):
@@ -87,26 +131,57 @@ class Motion(ABC):
 
     # ---------------------------------------------------------------- moving
 
-    def move(self, to: np.ndarray, yaw: float, speed: float, until: Callable[[], bool] | None = None) -> bool:
-        """Take the gripper straight to a point; False if `until` became true on the way."""
+    def carry_out(self, script: Script) -> Result:
+        """Let this arm do what a script says, to its end."""
+        answer = None
+        while True:
+            try:
+                command = script.send(answer)
+            except StopIteration as end:
+                return end.value
+            answer = None
+            match command:
+                case Move():
+                    answer = self.move(command)
+                case Wait(ticks):
+                    self.wait(ticks)
+                case Grip(opening):
+                    self.arm.grip(opening)
+
+    def course(self, move: Move) -> Course:
+        """The way of a move from where the gripper is."""
         start, rotation = self.arm.pose()
-        way = to - start
+        way = move.to - start
         turned = atan2(rotation[1, 0], rotation[0, 0])
-        turn = (yaw - turned + pi) % (2 * pi) - pi
-        seconds = max(float(np.linalg.norm(way)) / speed, abs(turn) / TURNING)
-        ticks = max(ceil(seconds / self.tick), 1)
-        down = pointing_down(yaw)
+        turn = (move.yaw - turned + pi) % (2 * pi) - pi
+        seconds = max(float(np.linalg.norm(way)) / move.speed, abs(turn) / TURNING)
+        return Course(start, way, turned, turn, max(ceil(seconds / self.tick), 1))
+
+    def move(self, move: Move) -> bool:
+        """Take the gripper straight to a point; False if something ended it early."""
+        start, way, turned, turn, ticks = self.course(move)
+        down = pointing_down(move.yaw)
         for tick in range(1, ticks + self.settling):
-            share = min(tick / ticks, 1.0) ** 2 * (3 - 2 * min(tick / ticks, 1.0))  # speeds up and slows down
+            share = smooth(min(tick / ticks, 1.0))
             self.reference = start + share * way
-            turning = share < 1.0 and abs(turn) > 1e-3
+            turning = share < 1.0 and abs(turn) > TURNED
             self.arm.steer(self.reference, pointing_down(turned + share * turn) if turning else down)
             self.arm.advance()
-            if until and until():
+            if self._stopped(move):
                 return False
-            if tick >= ticks and np.abs(self.arm.pose()[0] - to).max() < ARRIVED:
+            if tick >= ticks and np.abs(self.arm.pose()[0] - move.to).max() < ARRIVED:
                 break
         return True
+
+    def _stopped(self, move: Move) -> bool:
+        match move.until:
+            case "blocked":
+                return self.blocked()
+            case "behind":
+                return self.behind()
+            case "landed":
+                return self.landed(move.held)
+        return False
 
     def wait(self, ticks: int) -> None:
         """Let the fingers move and things come to rest."""

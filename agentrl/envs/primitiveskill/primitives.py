@@ -1,4 +1,4 @@
-"""Pick, place and push as closed loops, whatever simulates the arm: straight lines with the gripper down.
+"""Pick, place and push as scripts, whatever simulates the arm: straight lines with the gripper down.
 
 Each looks at what it touches and ends early when something is in the way. A failed one says so and leaves its effect.
 """
@@ -11,8 +11,8 @@ from numbers import Real
 import numpy as np
 
 from agentrl.envs.common.gripper import OPENING
-from agentrl.envs.primitiveskill.backend import WORKSPACE, Point, Result
-from agentrl.envs.primitiveskill.motion import CAREFUL, FAST, LOWEST, UP, Motion
+from agentrl.envs.primitiveskill.backend import WORKSPACE, Action, Point, Result
+from agentrl.envs.primitiveskill.motion import CAREFUL, FAST, LOWEST, UP, Grip, Motion, Move, Script, Wait
 
 HOME = np.array([-0.26, 0.0, 0.26])  # where the arm waits: behind the workspace, out of the viewer's sight
 RELEASE = 0.008  # metres by which each finger opens to let go
@@ -36,8 +36,17 @@ class Primitives(ABC):
         """What the gripper holds."""
         return self._motion.held()
 
+    def script(self, action: Action) -> Script:
+        """What the arm must do for an action."""
+        return {"pick": self._pick, "place": self._place, "push": self._push}[action.verb](*action.points())
+
+    # ---------------------------------------------------------------- pick
+
     def pick(self, at: Point) -> Result:
         """Grasp what is at a point and lift it."""
+        return self._motion.carry_out(self._pick(at))
+
+    def _pick(self, at: Point) -> Script:
         if problem := _problem(at):
             return Result(False, problem)
         if self.held():
@@ -46,33 +55,38 @@ class Primitives(ABC):
         yaw = self._motion.yaw_for_picking(goal)
         if not self._motion.reaches(goal, yaw):
             return Result(False, f"The arm cannot reach {_said(at)}.")
-        result = self._grasp(goal, yaw, _said(at))
+        result = yield from self._grasp(goal, yaw, _said(at))
         self._finish()
         return result
 
-    def _grasp(self, goal: np.ndarray, yaw: float, said: str) -> Result:
-        motion, above = self._motion, self._motion.above(goal)
-        motion.arm.grip(OPENING)
-        motion.move(above, yaw, FAST)
-        free = motion.move(goal + 0.02 * UP, yaw, FAST, motion.blocked) and motion.move(
-            goal, yaw, CAREFUL, motion.blocked
-        )
+    def _grasp(self, goal: np.ndarray, yaw: float, said: str) -> Script:
+        above = self._motion.above(goal)
+        yield Grip(OPENING)
+        yield Move(above, yaw, FAST)
+        free = yield Move(goal + 0.02 * UP, yaw, FAST, until="blocked")
+        if free:
+            free = yield Move(goal, yaw, CAREFUL, until="blocked")
         if not free:
-            motion.move(above, yaw, CAREFUL)
+            yield Move(above, yaw, CAREFUL)
             return Result(False, f"The gripper hit something on its way down to {said}.")
-        motion.arm.grip(0.0)
-        motion.wait(12)
-        caught = motion.held()
-        motion.move(above, yaw, FAST)
-        if caught and motion.held():
+        yield Grip(0.0)
+        yield Wait(12)
+        caught = self.held()
+        yield Move(above, yaw, FAST)
+        if caught and self.held():
             return Result(True, f"The gripper holds what was at {said}.")
-        motion.arm.grip(OPENING)
-        motion.wait(12)
+        yield Grip(OPENING)
+        yield Wait(12)
         slipped = f"What was grasped at {said} slipped out of the gripper."
         return Result(False, slipped if caught else f"The gripper closed on nothing at {said}.")
 
+    # ---------------------------------------------------------------- place
+
     def place(self, at: Point) -> Result:
         """Lower what the gripper holds over a point, to z and on until it touches something, and let go."""
+        return self._motion.carry_out(self._place(at))
+
+    def _place(self, at: Point) -> Script:
         if problem := _problem(at):
             return Result(False, problem)
         name = self.held()
@@ -80,32 +94,37 @@ class Primitives(ABC):
             return Result(False, "The gripper holds nothing to place.")
         if not self._motion.reaches(_lowered(at)):
             return Result(False, f"The arm cannot reach {_said(at)}.")
-        self._put_down(name, np.array(at) / 1000)
+        return (yield from self._put_down(name, at))
+
+    def _put_down(self, name: str, at: Point) -> Script:
+        motion, arm, goal = self._motion, self._motion.arm, np.array(at) / 1000
+        opening = min(arm.opening() + RELEASE, OPENING)
+        yaw = motion.yaw_for_placing(goal, name, opening)
+        yield Move(motion.above(goal), yaw, FAST)
+        goal = goal - motion.at(name) + arm.pose()[0]  # the thing may be off the middle of the gripper
+        yield Move(motion.above(goal), yaw, FAST)
+        if (yield Move(goal, yaw, FAST / 2, until="landed", held=name)):
+            floor = np.array([goal[0], goal[1], LOWEST])
+            yield Move(floor, yaw, CAREFUL / 2, until="landed", held=name)
+        yield Grip(opening)
+        yield Wait(8)
+        yield Move(arm.pose()[0] + 0.04 * UP, yaw, CAREFUL)
+        yield Grip(OPENING)
+        yield Move(motion.above(arm.pose()[0]), yaw, FAST)
+        yield Move(HOME, 0.0, FAST)
         self._finish()
         found = self.positions()[name]
         if max(abs(found[0] - at[0]), abs(found[1] - at[1])) > SLID:
             return Result(False, f"What was placed at {_said(at)} did not stay there; it is at {_said(found)}.")
         return Result(True, f"The gripper put what it held at {_said(found)}.")
 
-    def _put_down(self, name: str, goal: np.ndarray) -> None:
-        motion, arm = self._motion, self._motion.arm
-        opening = min(arm.opening() + RELEASE, OPENING)
-        yaw = motion.yaw_for_placing(goal, name, opening)
-        motion.move(motion.above(goal), yaw, FAST)
-        goal = goal - motion.at(name) + arm.pose()[0]  # the thing may be off the middle of the gripper
-        motion.move(motion.above(goal), yaw, FAST)
-        if motion.move(goal, yaw, FAST / 2, lambda: motion.landed(name)):
-            floor = np.array([goal[0], goal[1], LOWEST])
-            motion.move(floor, yaw, CAREFUL / 2, lambda: motion.landed(name))
-        arm.grip(opening)
-        motion.wait(8)
-        motion.move(arm.pose()[0] + 0.04 * UP, yaw, CAREFUL)
-        arm.grip(OPENING)
-        motion.move(motion.above(arm.pose()[0]), yaw, FAST)
-        motion.move(HOME, 0.0, FAST)
+    # ---------------------------------------------------------------- push
 
     def push(self, start: Point, end: Point) -> Result:
         """Move the closed gripper from one point to another, and retreat."""
+        return self._motion.carry_out(self._push(start, end))
+
+    def _push(self, start: Point, end: Point) -> Script:
         if problem := _problem(start) or _problem(end):
             return Result(False, problem)
         if self.held():
@@ -113,23 +132,23 @@ class Primitives(ABC):
         for point in (start, end):
             if not self._motion.reaches(_lowered(point)):
                 return Result(False, f"The arm cannot reach {_said(point)}.")
-        result = self._sweep(_lowered(start), _lowered(end), _said(start))
+        result = yield from self._sweep(_lowered(start), _lowered(end), _said(start))
         self._finish()
         return result
 
-    def _sweep(self, first: np.ndarray, last: np.ndarray, said: str) -> Result:
+    def _sweep(self, first: np.ndarray, last: np.ndarray, said: str) -> Script:
         motion, arm = self._motion, self._motion.arm
-        arm.grip(0.0)
-        motion.move(motion.above(first), 0.0, FAST)
-        if motion.move(first, 0.0, FAST / 2, motion.blocked):
-            through = motion.move(last, 0.0, CAREFUL, motion.behind)
+        yield Grip(0.0)
+        yield Move(motion.above(first), 0.0, FAST)
+        if (yield Move(first, 0.0, FAST / 2, until="blocked")):
+            through = yield Move(last, 0.0, CAREFUL, until="behind")
             stopped = _said(1000 * arm.pose()[0])
-            result = Result(through, f"The gripper pushed {'to' if through else 'but was blocked at'} {stopped}.")
+            result = Result(bool(through), f"The gripper pushed {'to' if through else 'but was blocked at'} {stopped}.")
         else:
             result = Result(False, f"The gripper hit something on its way down to {said}.")
-        motion.move(motion.above(arm.pose()[0]), 0.0, FAST)
-        arm.grip(OPENING)
-        motion.move(HOME, 0.0, FAST)
+        yield Move(motion.above(arm.pose()[0]), 0.0, FAST)
+        yield Grip(OPENING)
+        yield Move(HOME, 0.0, FAST)
         return result
 
 

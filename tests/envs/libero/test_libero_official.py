@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -75,8 +76,10 @@ def test_missing_assets_are_one_sentence(stand_in, tmp_path, monkeypatch):
 
 def test_assets_that_were_built_are_found(stand_in, tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "cache" / "libero" / "assets").mkdir(parents=True)
-    OfficialSimulation().close()
+    built = tmp_path / "cache" / "libero" / "assets"
+    built.mkdir(parents=True)
+    with closing(OfficialSimulation()) as simulation:
+        assert simulation._worker.call("assets") == str(built)
 
 
 def test_a_saved_task_repeats_its_actions(stand_in):

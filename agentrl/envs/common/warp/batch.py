@@ -70,8 +70,10 @@ class Batch:
             self.seen: Rows = {name: wp.to_torch(getattr(self.data, name)) for name in SEEN}
             contact = self.data.contact
             self._geoms, self._contact_world = wp.to_torch(contact.geom), wp.to_torch(contact.worldid)
+            self._contact_rows, self._forces = wp.to_torch(contact.efc_address), wp.to_torch(self.data.efc.force)
             self._contacts, self._overflow = wp.to_torch(self.data.nacon), wp.to_torch(self.data.overflow)
         self._step, self._look = Repeated(self._simulate, device), Repeated(self._find_poses, device)
+        self._follow = Repeated(lambda: mjw.kinematics(self.model, self.data), device)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -104,6 +106,10 @@ class Batch:
     def look(self) -> None:
         """Make poses and contacts those of this moment; the simulator's steps leave older ones."""
         self._look()
+
+    def follow(self) -> None:
+        """Make poses those of this moment, and leave contacts and their forces as the last step found them."""
+        self._follow()
 
     def rows(self) -> Rows:
         """The state of all worlds, for `write`."""
@@ -141,12 +147,26 @@ class Batch:
     # ---------------------------------------------------------------- touching
 
     def touching(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        """In which worlds a geom of one group touches one of another; the groups are masks of the model's geoms."""
+        """In which worlds a geom of one group touches one of another; the groups are masks of the model's geoms, for
+        all worlds [ngeom] or for each of them [count, ngeom]."""
+        worlds, found = self._between(first, second)
+        return torch.zeros(self.count, device=self.device, dtype=torch.int32).index_add_(0, worlds, found.int()) > 0
+
+    def pressure(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        """Newtons with which the geoms of two groups pressed against each other in the last step, in each world."""
+        worlds, found = self._between(first, second)
+        row = self._contact_rows[:, 0].long()  # of the normal force
+        known = found & (row >= 0) & (row < self._forces.shape[1])
+        force = self._forces[worlds, row.clamp(0, self._forces.shape[1] - 1)]
+        return torch.zeros(self.count, device=self.device).index_add_(0, worlds, torch.where(known, force, 0.0))
+
+    def _between(self, first: torch.Tensor, second: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The world of every contact, and which contacts are between the groups."""
+        worlds = self._contact_world.clamp(0, self.count - 1).long()
         a, b = self._geoms[:, 0].clamp(min=0).long(), self._geoms[:, 1].clamp(min=0).long()
         known = torch.arange(len(a), device=self.device) < self._contacts  # rows beyond are older
-        found = known & ((first[a] & second[b]) | (second[a] & first[b]))
-        counts = torch.zeros(self.count, device=self.device, dtype=torch.int32)
-        return counts.index_add_(0, self._contact_world.clamp(0, self.count - 1).long(), found.int()) > 0
+        first, second = (group.expand(self.count, -1) for group in (first, second))
+        return worlds, known & ((first[worlds, a] & second[worlds, b]) | (second[worlds, a] & first[worlds, b]))
 
 
 @wp.kernel

@@ -13,11 +13,23 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from agentrl.envs.common.gripper import OPENING
-from agentrl.envs.common.warp.law import ArmPlace, Gains, rotation_between, turn_of
+from agentrl.envs.common.warp.law import ArmPlace, rotation_between
 from agentrl.envs.common.warp.loading import torch, wp
 
 vec7 = wp.types.vector(7, wp.float64)
 mat77 = wp.types.matrix((7, 7), wp.float64)  # the gripper's six directions are the first rows, and the last is empty
+
+
+class Gains(NamedTuple):
+    """How an action of seven numbers moves the gripper."""
+
+    metres: float  # that a coordinate of 1 means
+    radians: float
+    stiffness: float
+    damping: float
+    finger_speed: float  # metres a second
+    ticks: int  # of the controller in an action
+    seconds: float  # of an action
 
 
 class Posture(NamedTuple):
@@ -49,7 +61,7 @@ class SpringTorques:
         """Set the torques of step `number[0]` of an action; `data` knows poses, inertia and bias of this moment."""
         place, gains, posture = self._place, self.gains, self._posture
         wp.launch(
-            aim_or_keep,
+            aim,
             dim=data.nworld,
             inputs=[number, self._actions, data.site_xpos, data.site_xmat, place.site, gains.metres, gains.radians],
             outputs=[self._aims, self._orientations],
@@ -84,7 +96,7 @@ def keep(site_xmat: wp.array2d[wp.mat33], site: int, orientations: wp.array[wp.m
 
 
 @wp.kernel
-def aim_or_keep(
+def aim(
     number: wp.array[int],
     actions: wp.array2d[float],
     site_xpos: wp.array2d[wp.vec3],
@@ -203,6 +215,16 @@ def push(
     torques = constant[world] - angles[world] * joints - speeds[world] * moving
     for k in range(7):
         ctrl[world, motor + k] = float(torques[k])
+
+
+@wp.func
+def turn_of(axis_angle: wp.vec3) -> wp.mat33:
+    """The rotation of an axis-angle vector."""
+    angle = wp.length(axis_angle)
+    turned = wp.identity(n=3, dtype=float)
+    if angle > 0.0:
+        turned = wp.quat_to_matrix(wp.quat_from_axis_angle(axis_angle / angle, angle))
+    return turned
 
 
 @wp.func

@@ -1,13 +1,15 @@
-"""`WarpVectorEnv`: a vector environment whose worlds, observations and bookkeeping stay on one device.
+"""`WarpVectorEnv`: a vector environment whose worlds and observations stay on one device.
 
 A family describes a task in many worlds (`Worlds`), and this class plays several of them side by side: world i plays
-task i modulo the number of tasks, from one of the starts that the device holds, and begins the next one by itself.
+task i modulo the number of tasks, from one of the starts that the device holds, and begins the next one by itself. What
+an action is and does is a subclass's business: `control.ControlWarpEnv` moves arms by arrays.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium import spaces
@@ -30,21 +32,26 @@ class Worlds(Protocol):
     names: list[str]  # the ids of its starts
     starts: Rows  # their states, a row for each
 
-    def goal(self) -> torch.Tensor:
-        """In which worlds it is done; the batch has looked."""
-        ...
-
     def observe(self, name: str) -> torch.Tensor:
         """A part of the observations."""
         ...
 
 
-class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]):
-    """`tasks` side by side. Observations, rewards, flags and infos are torch tensors on `device`; `observation_space`
-    and `action_space` say what they would be as arrays.
+class Played(NamedTuple):
+    """What a turn came to, in each world."""
 
-    - Actions are tensors or arrays [num_envs, n]. A row with a NaN or an infinity, and with `out_of_range="refuse"` one
-      out of range, is not carried out: its world stands still, the turn counts, `info["valid"]` is False.
+    seen: dict[str, torch.Tensor]
+    rewards: torch.Tensor
+    terminated: torch.Tensor
+    truncated: torch.Tensor
+    broken: torch.Tensor  # where the simulation diverged
+    info: dict[str, Any]
+
+
+class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
+    """`tasks` side by side. Observations, rewards and flags are torch tensors on `device`; `observation_space` and
+    `action_space` say what they would be as arrays.
+
     - A world that diverges is truncated where it was (reward 0, the last observation again), `info["fault"]` says
       "EnvFault" and `info["limit"]` "external" for it; the others go on.
     - `reset(seed=s)` chooses the starts; `options={"task": [...]}` names one for each world, of the task that the world
@@ -57,10 +64,8 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         self,
         tasks: Sequence[Worlds],
         observation_space: spaces.Space,
-        action_space: spaces.Box,
+        action_space: spaces.Space,
         *,
-        max_turns: int,
-        out_of_range: str,
         autoreset_mode: AutoresetMode | str,
         render_mode: str | None,
     ) -> None:
@@ -71,7 +76,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         self.single_observation_space, self.single_action_space = observation_space, action_space
         self.observation_space = batch_space(observation_space, self.num_envs)
         self.action_space = batch_space(action_space, self.num_envs)
-        self.render_mode, self.max_turns, self._refuses = render_mode, max_turns, out_of_range == "refuse"
+        self.render_mode = render_mode
         assert isinstance(observation_space, spaces.Dict)
         self._parts = {
             name: (self.num_envs, *part.shape, DTYPES[part.dtype])
@@ -83,7 +88,6 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         self._known = torch.tensor([len(task.names) for task in tasks], device=self.device)[number]
         self._stride = torch.tensor([task.batch.count for task in tasks], device=self.device)[number]
         self._start = torch.arange(self.num_envs, device=self.device) // len(tasks) % self._known
-        self._turns = torch.zeros(self.num_envs, device=self.device, dtype=torch.int32)
         self._over = self._none = torch.zeros(self.num_envs, device=self.device, dtype=torch.bool)
         self._begun = False
 
@@ -109,7 +113,6 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         elif self._begun:
             self._move_on(mask)
         self._begun, self._over = True, self._over & ~mask
-        self._turns = torch.where(mask, 0, self._turns)
         told = {"instruction": np.array(self.instructions, dtype=object), "task": np.array(self.names(), dtype=object)}
         return self._restart(mask), told
 
@@ -119,57 +122,34 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], torch.Tensor, torch.Tenso
         """An action in every world; with "NextStep" those whose episode is over begin the next one instead."""
         if self.closed or not self._begun:
             raise (ClosedEnvironmentError if self.closed else ResetNeeded)("call reset() of an open environment first")
-        actions, valid, clipped = self._read(actions)
+        actions = self._read(actions)
         begin = self._over if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._none
         self._move_on(begin)
-        broken, done, seen = self._none.clone(), self._none.clone(), self._blank()
-        for place, task in self._each():
-            batch = task.batch
-            with batch.working():
-                before = batch.rows()
-                batch.act(actions[place])
-                lost = batch.broken()
-                batch.write(before, lost | ~valid[place])
-                self._begin(task, place, begin)
-                batch.look()
-                broken[place], done[place] = lost, task.goal()
-                self._observe(task, place, seen)
-            batch.join()
-        broken &= ~begin
-        self._turns = torch.where(begin, 0, self._turns + 1)
-        terminated = done & ~begin & ~broken
-        truncated = ((self._turns >= self.max_turns) | broken) & ~terminated & ~begin
+        seen, rewards, terminated, truncated, broken, info = self._play(actions, begin)
         self._over = terminated | truncated
-        info: dict[str, Any] = {"success": terminated, "valid": valid | begin, "clipped": clipped}
         if bool(broken.any()):
             mask = broken.cpu().numpy()
             for name, value in (("fault", "EnvFault"), ("limit", "external")):
-                info |= {name: np.array([value if lost else None for lost in mask]), f"_{name}": mask}
+                info.setdefault(name, np.full(self.num_envs, None))[mask] = value
+                info[f"_{name}"] = info.get(f"_{name}", mask) | mask
         if self.autoreset_mode == AutoresetMode.SAME_STEP and bool(self._over.any()):
-            info |= {"final_obs": seen, "_final_obs": self._over}
+            final = {"final_obs": seen, "final_info": dict(info)}
+            info |= {**final, **{f"_{name}": self._over for name in final}}
             self._move_on(self._over)
-            self._turns = torch.where(self._over, 0, self._turns)
             seen = self._restart(self._over)
-        return seen, terminated.float(), terminated, truncated, info
+        return seen, rewards, terminated, truncated, info
 
-    def _read(self, given: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Actions that can be carried out, in which rows they are those that were given, and how many were clipped."""
-        shape = (self.num_envs, *(self.single_action_space.shape or ()))
-        try:
-            actions = torch.as_tensor(given, dtype=torch.float32, device=self.device)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise ConfigError(f"actions must be numbers {list(shape)}; got {type(given).__name__}") from error
-        if actions.shape != shape:
-            raise ConfigError(f"actions must be numbers {list(shape)}; got {list(actions.shape)}")
-        valid = actions.isfinite().all(1)
-        clipped = ((actions.abs() > 1).sum(1) * valid).int()
-        if self._refuses:
-            valid, clipped = valid & (clipped == 0), torch.zeros_like(clipped)
-        return torch.where(valid[:, None], actions.clamp(-1.0, 1.0), 0.0), valid, clipped
+    @abstractmethod
+    def _read(self, given: Any) -> Any:
+        """Actions as `_play` takes them; `ConfigError` before anything moves if there are none for each world."""
+
+    @abstractmethod
+    def _play(self, actions: Any, begin: torch.Tensor) -> Played:
+        """Carry actions out, except in the worlds of a mask, which are put at their starts."""
 
     # ------------------------------------------------------------------ the tasks
 
-    def _each(self) -> Iterator[tuple[slice, Worlds]]:
+    def _each(self) -> Iterator[tuple[slice, Any]]:
         """Every task, and which rows are its worlds'."""
         for number, task in enumerate(self.tasks):
             yield slice(number, None, len(self.tasks)), task

@@ -18,7 +18,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.envs.primitiveskill.backend import Point, Result, Start
-from agentrl.envs.primitiveskill.motion import FAST
+from agentrl.envs.primitiveskill.motion import FAST, Move
 from agentrl.envs.primitiveskill.primitives import HOME, Primitives
 
 PHYSICS = {"cpu": "physx_cpu", "gpu": "physx_cuda"}
@@ -68,7 +68,7 @@ class ManiSkillBackend(Primitives):
             else:
                 self._table.begin(start)
             self._motion = ManiSkillMotion(self._table)
-            self._motion.move(HOME, 0.0, FAST)
+            self._motion.move(Move(HOME, 0.0, FAST))
         self._start, self._done = start, []
         self._drawn: dict[int, np.ndarray] = {}
 

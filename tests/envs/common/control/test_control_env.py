@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 
 import agentrl
 from agentrl.core.errors import ConfigError, EnvFault
@@ -60,7 +61,6 @@ def test_lists_of_numbers_every_floating_type_and_batches_of_one_are_actions(act
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
 def test_a_tensor_is_an_action_unless_it_holds_whole_numbers(kind: str) -> None:
-    torch = pytest.importorskip("torch")
     tensor = torch.tensor([[0.5, -3.0]], dtype=getattr(torch, kind), requires_grad=True)
     info = begun().step(tensor)[4]
     assert info["valid"] and info["actions"] == ["[0.5, -1]"] and info["clipped"] == 1
@@ -157,6 +157,15 @@ def test_without_pictures_only_the_last_observation_of_an_episode_has_one() -> N
             shown.append(env.step(action)[0]["image"].any())
     assert shown == [False] * (len(shown) - 1) + [True]
     assert env.reset()[0]["image"].any()
+
+
+def test_a_vector_that_is_declared_and_not_given_is_refused_in_one_sentence() -> None:
+    class WithForce(PuckEnv):
+        def _extra_vectors(self) -> dict[str, int]:
+            return {"force": 2}
+
+    with pytest.raises(ConfigError, match=r"WithForce must override _vector, .* names 'force'"):
+        WithForce().reset(seed=1)
 
 
 def test_a_simulation_that_diverges_is_a_fault_and_a_reset_repairs_it() -> None:

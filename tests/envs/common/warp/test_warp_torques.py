@@ -40,9 +40,9 @@ def torques_in_numpy(world: World, goal: np.ndarray, orientation: np.ndarray) ->
 @pytest.mark.parametrize("rotation", [(0.3, -0.8, 0.5), (0.0, 0.0, 0.0)])
 def test_torques_are_those_of_the_formulas(rotation: tuple[float, float, float]) -> None:
     from agentrl.envs.common.warp.batch import STATE, Batch
-    from agentrl.envs.common.warp.law import ArmPlace, Gains
+    from agentrl.envs.common.warp.law import ArmPlace
     from agentrl.envs.common.warp.loading import mjw, torch, wp
-    from agentrl.envs.common.warp.torques import Posture, SpringTorques
+    from agentrl.envs.common.warp.torques import Gains, Posture, SpringTorques
 
     world = World("libero_spatial", 0)
     world.reset(world.start("test/0"))

@@ -1,0 +1,1 @@
+"""The table in many worlds on a GPU, by MuJoCo Warp."""
