@@ -51,7 +51,8 @@ class AgentRLEnv(BaseTextEnv):
         """Play an answer. The library knows `done` alone; `metadata` says how an episode ended."""
         messages, self.turns = self.episode.step(action), self.turns + 1
         ends = {name: getattr(self.episode, name) for name in ("success", "terminated", "truncated")}
-        return BaseTextEnvStepOutput(
+        # Without `postprocessed_action`: SkyRL would tokenise it anew.
+        return BaseTextEnvStepOutput(  # pyright: ignore[reportCallIssue]
             observations=messages, reward=self.episode.rewards[-1], done=self.episode.over, metadata=ends
         )
 

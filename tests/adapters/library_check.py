@@ -191,7 +191,7 @@ def _same(one: Any, other: Any) -> bool:
 # ---------------------------------------------------------------------- the table of docs/libraries.md
 
 PAGE = Path(__file__).parents[2] / "docs" / "libraries.md"
-BEGIN, END = "<!-- table of libraries -->\n", "<!-- end of the table -->\n"
+BEGIN, END = "<!-- tables: libraries -->\n", "<!-- end of tables -->\n"
 COLUMNS = ("library", "version", "text", "pictures", "turn rewards", "exact tokens")
 Fields = frozenset[str]
 
