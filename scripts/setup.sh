@@ -16,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-stage=${1:-}
+stage=${1:-} library=
 case $stage in
     demo) venv=.venv packages=(-e '.[train,record]') total=4 ;;
     docs) venv=.venv packages=(-e '.[docs]') total=4 ;;
@@ -29,7 +29,7 @@ case $stage in
     library:*) library=${stage#library:} venv=.venv-${stage#library:} packages=(-r "scripts/libraries/${stage#library:}.txt") total=4 ;;
     *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp|library:NAME" >&2; exit 2 ;;
 esac
-if [ -n "${library:-}" ] && [ ! -f "scripts/libraries/$library.txt" ]; then
+if [ -n "$library" ] && [ ! -f "scripts/libraries/$library.txt" ]; then
     echo "NAME must be one of $(cd scripts/libraries && echo *.txt | sed 's/\.txt//g'); got $library" >&2
     exit 2
 fi
@@ -55,7 +55,7 @@ inputs() {
         cat scripts/lerobot.txt pyproject.toml scripts/setup.sh
     elif [ "$stage" = warp ]; then
         cat pyproject.toml scripts/warp.txt scripts/setup.sh
-    elif [ -n "${library:-}" ]; then
+    elif [ -n "$library" ]; then
         cat pyproject.toml "scripts/libraries/$library.txt" scripts/setup.sh
     else
         cat pyproject.toml constraints.txt scripts/setup.sh tests/envs/svg/icon_packages.py
@@ -115,8 +115,8 @@ find_python() { # the oldest supported version first: it is the one that constra
     return 1
 }
 
-if [ "${library:-}" = agentlightning ]; then # pyenv may have one that is not on the path
-    PYTHON=$(PATH="$(pyenv prefix 3.12 2>/dev/null || true)/bin:$PATH"; command -v python3.12 python3.13 | head -n 1)
+if [ "$library" = agentlightning ]; then # pyenv may have one that is not on the path
+    PYTHON=$(PATH="$(pyenv prefix 3.12 2>/dev/null || true)/bin:$PATH"; command -v python3.12 python3.13 | head -n 1 || true)
     "${PYTHON:-false}" --version >/dev/null 2>&1 || fail "Agent Lightning needs Python 3.12 or newer, and neither python3.12 nor python3.13 was found"
 fi
 if ! python=$(find_python); then
@@ -232,7 +232,7 @@ elif [ "$stage" = warp ]; then
     install "MuJoCo Warp cannot be installed" --no-build-isolation "${packages[@]}"
     fetch_libero scripts/warp.txt
     say "MuJoCo Warp is ready"
-elif [ -n "${library:-}" ]; then
+elif [ -n "$library" ]; then
     say "installing $library (download: see docs/install.md; details in $log)"
     torch=$(grep '^torch==' "scripts/libraries/$library.txt" || true)
     if [ -n "$torch" ]; then # alone, so that another index serves it and nothing else

@@ -87,6 +87,9 @@ class TestVerl:
         assert len(short.actions) == 2 and short.mask and short.mask[-2:] == [0, 1] and len(none.actions) == 1
         assert sum(none.mask) == len(none.mask) and not (none.terminated or none.truncated)
 
+    def test_environments_work_in_threads(self, theirs: dict[str, Any]) -> None:
+        assert theirs["in_threads"]
+
     def test_what_would_change_tokens_or_cut_the_prompt_is_refused(self, theirs: dict[str, Any]) -> None:
         assert theirs["refused"]["prompt_length"].endswith("; got 20")
         assert theirs["refused"]["template"].startswith("data.apply_chat_template_kwargs must be empty")

@@ -10,9 +10,11 @@ import asyncio
 import json
 import re
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import ray
 import verl
@@ -31,6 +33,7 @@ from verl.utils.dataset.rl_dataset import RLHFDataset
 from verl.workers.rollout.llm_server import GlobalRequestLoadBalancer, LLMServerClient
 from verl.workers.rollout.replica import TokenOutput
 
+from agentrl.adapters import verl as adapter
 from agentrl.adapters.verl import AgentRLLoop
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import picture_hash
@@ -159,6 +162,20 @@ def loop(config: Any, engine: Engine, tokenizer: Any, **kwargs: Any) -> AgentRLL
     return AgentRLLoop(*wrapped, env_id=TEXT, env_kwargs=ENV_KWARGS, **kwargs)
 
 
+class Watched(gym.Wrapper):
+    """Knows in which threads it was called."""
+
+    threads: set[int] = set()
+
+    def reset(self, **kwargs: Any) -> Any:
+        self.threads.add(threading.get_ident())
+        return super().reset(**kwargs)
+
+    def step(self, action: Any) -> Any:
+        self.threads.add(threading.get_ident())
+        return super().step(action)
+
+
 def alone(folder: str, answers: list[Any]) -> dict[str, Any]:
     from transformers import AutoTokenizer
 
@@ -175,7 +192,10 @@ def alone(folder: str, answers: list[Any]) -> dict[str, Any]:
         rewards = {"rewards": extra["turn_scores"], "reward": out.reward_score}
         return episode(seed, tokenizer, tokens, facts | rewards, engine.pictures)
 
+    make = adapter.make_stack
+    adapter.make_stack = lambda stack: Watched(make(stack))
     whole = [as_episode(seed, played(config, seed)) for seed in SEEDS]
+    adapter.make_stack = make
     refused = {}
     for name, change in {"prompt_length": {"prompt_length": 20}, "template": {}}.items():
         other = configuration(folder, **change)
@@ -194,6 +214,7 @@ def alone(folder: str, answers: list[Any]) -> dict[str, Any]:
         "episodes": to_json(whole),
         "short": to_json([short, none]),
         "refused": refused,
+        "in_threads": bool(Watched.threads) and threading.get_ident() not in Watched.threads,
         "theirs": their_tokens(builder, tokenizer, whole[5]),
     }
 
