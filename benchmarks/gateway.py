@@ -32,7 +32,7 @@ WORDS = "Four score and seven years ago our fathers brought forth on this contin
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Ask directly and through the gateway, in turn."""
-    calls = 40 if quick else 1000
+    calls = 200 if quick else 1000
     with tempfile.TemporaryDirectory() as folder, _process("-m", "benchmarks.gateway") as (_, engine):
         words = ["-m", "agentrl.cli", "gateway", "--upstream", f"{engine['address']}v1", "--port", "0", "--json"]
         with _process(*words, "--output", folder) as (gateway, facts):

@@ -28,6 +28,12 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE,
 )
+# What every shape contains, in small letters: looking for these takes a tenth of the time that the shapes take.
+_PREFIXES = ("sk", "pk", "hf", "r8", "gho", "ghp", "ghs", "ghu", "ghr", "github_pat", "glpat", "xoxa", "xoxb", "xoxp")
+_HINTS = (
+    *("bearer ", "akia", "asia", "aiza", "eyj", "://", "key=", "token="),
+    *(prefix + dash for prefix in _PREFIXES for dash in "-_"),
+)
 _guard = threading.Lock()
 _secrets: frozenset[str] = frozenset()
 
@@ -53,7 +59,8 @@ def redact(value: Any) -> Any:
     if isinstance(value, str):
         for secret in sorted(_secrets, key=len, reverse=True):  # a longer one may contain a shorter one
             value = value.replace(secret, MASK)
-        return _SHAPES.sub(MASK, value)
+        folded = value.casefold()
+        return _SHAPES.sub(MASK, value) if any(hint in folded for hint in _HINTS) else value
     if isinstance(value, dict):
         return {redact(key): redact(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,6 +1,6 @@
 """A small HTTP client for one server: connections are kept, answers come whole or line by line.
 
-The gateway's latency is mostly its client's: with httpx a call takes about five times the processor time.
+The gateway's latency is mostly its client's: httpx takes about 2 ms of processor time for a call.
 """
 
 from __future__ import annotations

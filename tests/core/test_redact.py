@@ -34,7 +34,25 @@ def test_placeholders_are_not_secrets(placeholder):
 
 
 @pytest.mark.parametrize(
-    "text", ["sk-proj-abcdefghijklmnop", "hf_abcdefghijklmnopqr", "Authorization: Bearer abcdefgh12345678"]
+    "text",
+    [
+        "sk-proj-abcdefghijklmnop",
+        "SK_PROJ-abcdefghijklmnop",
+        "\u017fk-proj-abcdefghijklmnop",  # a long s is an s to regular expressions
+        "gsk_abcdefghijklmnop",
+        "r8_abcdefghijklmnop",
+        *(f"gh{letter}_abcdefghijklmnop" for letter in "opsur"),
+        *(f"xox{letter}-abcdefghijklmnop" for letter in "abp"),
+        "github_pat_abcdefghijklmnop",
+        "glpat-abcdefghijklmnop",
+        "pk-abcdefghijklmnop",
+        "hf_abcdefghijklmnopqr",
+        "Authorization: Bearer abcdefgh12345678",
+        "eyJabcdefgh.abcdefgh12.abcdefgh12",
+        "http://user:abcdefgh@host",
+        "/x?api_key=abcdefgh",
+        "/x?token=abcdefgh",
+    ],
 )
 def test_keys_nobody_announced_are_known_by_their_shape(text):
     assert MASK in redact(text)
