@@ -12,6 +12,7 @@ It runs where inspect-ai is installed, a virtual environment of its own. A sampl
 split those of `agentrl eval`. A fault of an environment is the sample's error, never a score.
 """
 
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportCallIssue=false
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -5,6 +5,7 @@ OpenEnv knows no truncation and no info: `metadata` has `terminated`, `truncated
 `rules`. The other direction is `agentrl.adapters.openenv_client`.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import json

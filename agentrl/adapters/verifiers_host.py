@@ -4,6 +4,7 @@ Its own `Env` runs every episode, with hooks and scoring. The agent in it is who
 no model endpoint and no process for each rollout.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import asyncio

@@ -27,8 +27,8 @@ class TextObservation(AgentWrapper):
 
     def step(self, action: Any) -> StepResult:
         """The next observation."""
-        observation, *rest = self.env.step(action)
-        return self._named(observation), *rest
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._named(observation), reward, terminated, truncated, info
 
     def _named(self, observation: Any) -> dict[str, Any]:
         parts = dict(observation) if self.key else {"": observation}

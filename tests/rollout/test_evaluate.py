@@ -138,7 +138,7 @@ def test_the_same_seed_gives_the_same_result_and_another_gives_another():
         ({"env_id": "agentrl/FrozenLak-Text-v0"}, 'Did you mean "agentrl/FrozenLake-Text-v0"'),
         ({"env_id": None}, "an environment id must be a string"),
         ({"env_id": "no_such_module_here:x-v0"}, "cannot be made"),
-        ({"env_id": "CartPole-v1"}, "cannot be made.*split"),
+        ({"env_id": "CartPole-v1", "env_kwargs": {"siz": 4}}, "cannot be made.*siz"),
         ({"policy": "oracel"}, 'Did you mean "oracle"'),
         ({"env_kwargs": {"siz": 4}}, 'Did you mean "size"'),
         ({"env_kwargs": {"split": "dev"}}, "split=..."),
