@@ -37,7 +37,7 @@ encode = msgspec.msgpack.encode
 
 def run(quick: bool = False) -> dict[str, Any]:
     """All servers in turn, several times."""
-    steps, repeats = (50, 1) if quick else (400, 5)
+    steps, repeats = (50, 1) if quick else (200, 5)
     found: dict[str, list[float]] = {OURS: [], OURS_MANY: []}
     python = openenv_python()
     version = None

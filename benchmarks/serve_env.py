@@ -27,4 +27,4 @@ class TrivialEnv(gym.Env):
         return {"text": WORDS}, 0.5, False, False, {"success": False, "turn": 1}
 
 
-gym.register(id="bench/Trivial-v0", entry_point=TrivialEnv)
+gym.register(id="bench/Trivial-v0", entry_point="benchmarks.serve_env:TrivialEnv")

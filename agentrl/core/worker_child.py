@@ -55,6 +55,7 @@ _array_content = msgspec.msgpack.Decoder(tuple[str, list[Annotated[int, msgspec.
 
 
 def decode_extension(code: int, data: memoryview) -> Any:
+    """An array, from the extension that it travels as."""
     if code != ARRAY_CODE:
         raise ValueError(f"unknown extension {code}")
     import numpy

@@ -198,7 +198,8 @@ class LimitedSocket(TimedWriting, WebSocketsSansIOProtocol):
         """The handshake is whole: the application decides."""
         super().handle_connect(event)
         if not self.close_sent:
-            self.scope["extensions"]["agentrl.connection"] = self  # pyright: ignore[reportArgumentType]
+            scope: Any = self.scope
+            scope["extensions"]["agentrl.connection"] = self
 
     def send_receive_event_to_app(self) -> None:
         """A message is whole."""

@@ -124,7 +124,8 @@ class RemoteHost:
         def pull() -> None:
             assert link is not None
             while waiting:
-                number, status, value = read_answer(link.recv(max(0.0, until - time.monotonic())))
+                data = link.recv(max(0.0, until - time.monotonic()))
+                number, status, value = read_answer(data if isinstance(data, bytes) else data.encode())
                 own = waiting.pop(number, [])
                 many = [[status, value]] if len(own) < 2 or status != "ok" else value
                 for place, answer in zip(own, many * len(own) if len(many) == 1 else many, strict=True):
