@@ -55,6 +55,8 @@ class SkillWorlds:
         self.begun, placed = self._prepare(env)
         model = self.table.model
         self.batch = Batch(model, self.table.data, count, device, Steering)
+        # Then boxes touch in up to eight points, as in MuJoCo, and not in four: stacked cubes need them.
+        self.batch.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_NATIVECCD)
         self.starts: Rows = {name: torch.tensor(rows, device=device) for name, rows in placed.items()}
         self._place, self._arms = ArmPlace.of(model), Arms(self.batch, self.table._motion)
         things = self.begun[0].start.things
