@@ -19,8 +19,6 @@ from typing import Any
 # Groups of entry points: the id of an environment = "module:Class", and the name of a family = "module:ROW".
 ENVIRONMENTS, FAMILY_ROWS = "agentrl.environments", "agentrl.families"
 
-REMOTE = "agentrl/Remote-v0"  # any environment that `agentrl serve` plays
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -402,6 +400,13 @@ FAMILIES: tuple[Family, ...] = (
 # Worlds of other programs, which need to be told where: no part of the table, which can be played as it is.
 ELSEWHERE: tuple[Entry, ...] = (
     Entry(
+        id="agentrl/Remote-v0",
+        kind="",
+        entry_point="agentrl.serve.remote:RemoteEnv",
+        vector_entry_point="agentrl.serve.remote:RemoteVectorEnv",
+        summary="Play the environment `env_id` of the server at `url` (`agentrl serve`).",
+    ),
+    Entry(
         id="agentrl/OpenEnv-v0",
         kind="",
         entry_point="agentrl.adapters.openenv_client:OpenEnvClientEnv",
@@ -571,6 +576,3 @@ def register_all() -> None:
                 vector_entry_point=entry.vector_entry_point,
                 kwargs=dict(entry.kwargs),
             )
-    if REMOTE not in registry:  # no row of the table: what it is, a server says
-        place = "agentrl.serve.remote"
-        register(id=REMOTE, entry_point=f"{place}:RemoteEnv", vector_entry_point=f"{place}:RemoteVectorEnv")

@@ -24,7 +24,14 @@ exclude_patterns = ["_build"]
 
 # The reference is read from the code. Whether or not these are installed, the pages are the same, and quickly made.
 autodoc_mock_imports = ["torch", "transformers", "stable_baselines3", "openai", "aiolimiter", "pyarrow"]
-autodoc_mock_imports += ["verl", "omegaconf", "verifiers"]  # they live in virtual environments of their own
+autodoc_mock_imports += [
+    "verl",
+    "omegaconf",
+    "verifiers",
+    "openenv",
+    "inspect_ai",
+    "skyrl_gym",
+]  # they live in virtual environments of their own
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 88
 

@@ -53,7 +53,7 @@ class IsolatedEnv(gym.Env):
         """Begin an episode there."""
         super().reset(seed=seed)
         observation, info = self.read_reset(self._ask("reset", seed, options))
-        return _copied(observation), info
+        return copied(observation), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play a turn there."""
@@ -70,7 +70,7 @@ class IsolatedEnv(gym.Env):
         """What `step` gives, of its answer; arrays that are not copied last until the next call."""
         told, reward, terminated, truncated, info = answer
         observation = self._seen(told)
-        return _copied(observation) if copy else observation, reward, terminated, truncated, info
+        return copied(observation) if copy else observation, reward, terminated, truncated, info
 
     def _seen(self, told: Any) -> Any:
         """The observation of an answer."""
@@ -163,10 +163,10 @@ def ask_all(calls: Sequence[tuple[IsolatedEnv, Call]]) -> list[Any]:
     return found
 
 
-def _copied(observation: Any) -> Any:
+def copied(observation: Any) -> Any:
     """With arrays of its own."""
     if isinstance(observation, dict):
-        return {name: _copied(part) for name, part in observation.items()}
+        return {name: copied(part) for name, part in observation.items()}
     return observation.copy() if isinstance(observation, np.ndarray) else observation
 
 

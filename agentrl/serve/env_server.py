@@ -235,6 +235,7 @@ class Connection:
         if self._sender is None or self._sender.done():
             if self._wire.send_now(answer):
                 return self._wire.read_on(self._in_flight < MAX_IN_FLIGHT)
+            self._wire.read_on(False)  # or a client that asks and never reads would fill the memory
             self._sender = asyncio.get_running_loop().create_task(self._send())
         self._answers.append(answer)
 

@@ -34,7 +34,7 @@ from agentrl.core.interpreter import find_interpreter
 from agentrl.core.untrusted import check_environment
 from agentrl.registry import check_id, family_of, find, is_available, known, load
 from agentrl.rollout.hosts import ASKED, START_SECONDS, EnvSlot, Host, answer_of, value_of
-from agentrl.rollout.isolated import IsolatedEnv
+from agentrl.rollout.isolated import IsolatedEnv, copied
 from agentrl.rollout.starts import Stack
 
 OPEN_TO_ALL = ("reset", "step", "render", "legal")
@@ -186,8 +186,9 @@ class HostLane(Lane):
         super().__init__(seconds)
 
     def _play(self, job: Job) -> Episode | None:
-        if len(job.calls) > 1 and all(method == "step" and episode.env for episode, method, _ in job.calls):
-            envs = [episode.env for episode, _, _ in job.calls]
+        envs = [episode.env for episode, method, _ in job.calls if method == "step" and episode.env]
+        # Two turns of one episode would write their pictures to the same place: only different ones are one message.
+        if len(set(envs)) == len(job.calls) > 1:
             calls = [env.asked("step", *args) for env, (_, _, args) in zip(envs, job.calls, strict=True)]
             turns = zip(envs, self._host.call(calls), strict=True)
             job.done = [answer_of("step", lambda env=env, value=value: _step_of(env, value)) for env, value in turns]
@@ -205,7 +206,8 @@ class HostLane(Lane):
     def _played(self, env: IsolatedEnv, method: str, args: Sequence[Any]) -> Any:
         (value,) = self._host.call([env.asked(method, *args)])
         if method == "reset":
-            return [*env.read_reset(_or_raise(value)), value[-1]]
+            observation, info = env.read_reset(_or_raise(value))
+            return [copied(observation), info, value[-1]]
         return _step_of(env, value) if method == "step" else _or_raise(value)
 
     def _make(self, episode: Episode) -> dict[str, Any]:
@@ -228,7 +230,7 @@ def _or_raise(value: Any) -> Any:
 
 
 def _step_of(env: IsolatedEnv, value: Any) -> list[Any]:
-    return list(env.read_step(_or_raise(value), copy=False))
+    return list(env.read_step(_or_raise(value)))
 
 
 # ---------------------------------------------------------------------- who may play

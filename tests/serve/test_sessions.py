@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,20 @@ def test_episodes_play_as_they_do_here_in_threads_and_hosts(sessions) -> None:
             assert client.call(name, "reset", 3, None)[:2] == [observation, info]
             for action in actions:
                 assert client.call(name, "step", action) == list(env.step(action))
+
+
+def test_turns_of_one_episode_in_one_message_show_a_picture_each(sessions) -> None:
+    env_id = "agentrl/Navigation-Visual-v0"
+    client, env, answers = sessions([env_id]).join("here"), make_stack(Stack(env_id)), SimpleQueue()
+    name = client.open(env_id)["episode"]
+    env.reset(seed=3)
+    client.call(name, "reset", 3, None)
+    turns = ["rotateleft", "rotateright, rotateright"]
+    client.submit([(name, "step", (turn,)) for turn in turns], answers.put)
+    pictures = [answer[1][0]["image"] for answer in answers.get()]
+    assert not np.array_equal(*pictures)
+    for turn, picture in zip(turns, pictures, strict=True):
+        assert np.array_equal(picture, env.step(turn)[0]["image"])
 
 
 def test_facts_make_equal_spaces_and_name_the_rules(sessions) -> None:
