@@ -3,7 +3,7 @@
 One client process plays 64 sessions, a WebSocket each, in a trivial environment that answers 110 characters. Counted is
 the processor time of the server process, so that other programs on the machine matter little. Frames are ready-made
 and answers are not read, only counted: the client is the same for all. With 16 steps a frame, each of 64 connections
-has 16 episodes. OpenEnv lives in a virtual environment of its own (`scripts/setup.sh openenv`), or in that of the
+has 16 episodes. OpenEnv lives in a virtual environment of its own (`scripts/setup.sh library:openenv`), or in that of the
 interpreter which AGENTRL_OPENENV_PYTHON names.
 """
 
@@ -65,7 +65,7 @@ def run(quick: bool = False) -> dict[str, Any]:
         for us, them, required in REQUIRED
         if them in values
     ]  # fmt: skip
-    reason = None if python else "no virtual environment of OpenEnv; run: scripts/setup.sh openenv"
+    reason = None if python else "no virtual environment of OpenEnv; run: scripts/setup.sh library:openenv"
     return {
         "schema": 1,
         "name": "serve",

@@ -3,6 +3,7 @@
 It runs in the virtual environment of OpenEnv and is told what to say by the standard input.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import sys
