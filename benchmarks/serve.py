@@ -3,8 +3,8 @@
 One client process plays 64 sessions, a WebSocket each, in a trivial environment that answers 110 characters. Counted is
 the processor time of the server process, so that other programs on the machine matter little. Frames are ready-made
 and answers are not read, only counted: the client is the same for all. With 16 steps a frame, each of 64 connections
-has 16 episodes. OpenEnv lives in a virtual environment of its own (`scripts/setup.sh library:openenv`), or in that of the
-interpreter which AGENTRL_OPENENV_PYTHON names.
+has 16 episodes. OpenEnv lives in a virtual environment of its own (`scripts/setup.sh library:openenv`), or in that of
+the interpreter which AGENTRL_OPENENV_PYTHON names.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ clash with agentrl's extras, is not needed on this side; `websockets` is (the ex
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import urllib.request
 from contextlib import ExitStack
@@ -16,8 +14,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from PIL import Image
 
+from agentrl.adapters.chat import picture_in
 from agentrl.core.arguments import positive_number
 from agentrl.core.errors import ConfigError, EnvFault, MissingExtra
 from agentrl.core.spaces import AnyText
@@ -111,15 +109,10 @@ class OpenEnvClientEnv(gym.Env):
             if answer["type"] != "observation":
                 raise ValueError(answer["data"].get("message", answer))
             told, seen = answer["data"], answer["data"]["observation"]
-            images = {name: _pixels(url) for name, url in seen.get("images", {}).items()}
+            images = {name: np.array(picture_in(url)) for name, url in seen.get("images", {}).items()}
             observation = {"text": str(seen[self._fields["observation"]]), **images}
             return observation, float(told.get("reward") or 0.0), bool(told["done"]), told.get("metadata") or {}
         except (OSError, WebSocketException, ValueError, KeyError, TypeError, AttributeError) as error:
             self.close()
             late = f"no answer within {self._timeout:g} s" if isinstance(error, TimeoutError) else ""
             raise EnvFault(f"{self._address} {kind}: {late or error or type(error).__name__}") from error
-
-
-def _pixels(url: str) -> np.ndarray:
-    with Image.open(io.BytesIO(base64.b64decode(url.rpartition(",")[2], validate=True))) as picture:
-        return np.array(picture.convert("RGB"))
