@@ -16,6 +16,7 @@ from agentrl.policies import load_policy
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.lerobot import write_lerobot
 from agentrl.rollout.trajectory_file import TrajectoryWriter, with_pictures
+from tests.adapters.library_check import check_row
 from tests.adapters.referee import ask
 from tests.toy_control import PUCK
 
@@ -62,6 +63,8 @@ class TestReal:
         assert metaworld["state_gap"] < 1e-6 and metaworld["task_equal"]
         assert metaworld["instructions_equal"] == metaworld["instructions"] == 50
         assert metaworld["mean_pixel_difference"] < 12  # of 255: drawn without shadows and mirrors here
+        remarks = {"text": "the instruction", "turn rewards": "not compared", "exact tokens": "actions are numbers"}
+        check_row("lerobot", "0.4.4", pictures=frozenset({"shown"}), remarks=remarks)
 
     def test_policies_play_here_as_in_lerobots_own_loop(
         self, demonstrations: tuple[Path, Path], tmp_path: Path
