@@ -26,7 +26,7 @@ except ImportError as error:
 class AgentRLConfig(vf.TasksetConfig):
     """Which environment, and the seed of the first task."""
 
-    env_id: str = "agentrl/FrozenLake-Text-v0"
+    env_id: str = ""
     env_kwargs: dict[str, Any] = {}
     wrappers: list[dict[str, Any]] = []
     first_seed: int = 0

@@ -204,11 +204,13 @@ class RemoteEnv(IsolatedEnv):
         url: str,
         env_id: str,
         *,
+        split: str | None = None,
         token: str | None = None,
         timeout: float | None = None,
         host: RemoteHost | None = None,
         **kwargs: Any,
     ) -> None:
+        kwargs |= {} if split is None else {"split": split}
         super().__init__(_stack(env_id, kwargs), host or RemoteHost(url, token, timeout))  # pyright: ignore[reportArgumentType]
         self._owner = host is None
 

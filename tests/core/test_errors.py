@@ -18,6 +18,7 @@ from agentrl.core.errors import (
     JudgeFault,
     MissingExtra,
     MissingLibrary,
+    SessionFault,
     SnapshotError,
     SnapshotUnsupported,
     UnsupportedRepresentation,
@@ -35,6 +36,7 @@ SAMPLES = [
     EnvFault("hung"),
     JudgeFault("silent"),
     EngineFault("out of tokens"),
+    SessionFault("too many", "limit"),
     WorkerFault("gone", "died"),
 ]
 
