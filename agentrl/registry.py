@@ -229,6 +229,27 @@ FAMILIES: tuple[Family, ...] = (
         },
     ),
     Family(
+        name="alfworld",
+        envs=_kinds(
+            "ALFWorld",
+            "agentrl.envs.alfworld.env:ALFWorldEnv",
+            "Find things in a home, heat, cool or clean them, and put them where they belong.",
+            ("Text", "Visual"),
+        ),
+        kit=KitBudget(image_size=192),
+        policies={
+            "alfworld-search": Part("agentrl.envs.alfworld.players:Searcher", "searches usual places first (ALFWorld)")
+        },
+        benches={"alfworld": Bench("benchmarks.alfworld:run", "steps and resets of ALFWorld's games; TextWorld")},
+        setups={
+            "alfworld": Part(
+                "agentrl.envs.alfworld.real:setup",
+                "TextWorld and ALFWorld's package in a virtual environment of their own (1 GB; a planner is compiled)",
+            )
+        },
+        interpreter="agentrl.envs.alfworld.real:INTERPRETER",
+    ),
+    Family(
         name="webarena",
         envs=_kinds(
             "WebArenaLite",

@@ -1,0 +1,276 @@
+"""Our own homes: 120 rooms drawn from a seed, and tasks in them, each a placement of things with a goal.
+
+A room decides which receptacles there are and where one stands to reach them; a task, which things lie where. Everything
+follows from the room's number and the task's, by integer hashes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from agentrl.core.errors import ConfigError
+from agentrl.core.seeding import splitmix64_int, uniform
+from agentrl.envs.alfworld.games import (
+    ABILITY, CLEAN, COOL, FAMILIES, HEAT, LOOK, SIMPLE, TWO, Game, Goal, Receptacle, Thing, Wording,
+)  # fmt: skip
+
+ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
+PER_KIND = 30  # rooms
+UNSEEN = range(24, 30)  # numbers of the rooms that only the test split has
+FAMILIES_OF = {
+    "kitchen": (SIMPLE, CLEAN, HEAT, COOL, TWO),
+    "living room": (SIMPLE, LOOK, TWO),
+    "bedroom": (SIMPLE, LOOK, TWO),
+    "bathroom": (SIMPLE, CLEAN, TWO),
+}
+# How many tasks a room of each kind has: those of training first, then those that training never shows.
+TRAIN = {"kitchen": 90, "living room": 21, "bedroom": 24, "bathroom": 15}
+DEV = {"kitchen": 10, "living room": 3, "bedroom": 3, "bathroom": 3}
+TEST = {"kitchen": 40, "living room": 12, "bedroom": 12, "bathroom": 9}
+OPENABLE = ("Cabinet", "Drawer", "Fridge", "Microwave", "Safe")
+BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
+PAIRED = ("Cabinet", "StoveBurner", "Shelf", "Drawer")  # two of a kind may be reached from one place
+TYPICAL = 6.0  # how much likelier a usual place is than another
+SEED = 20201008  # of all homes
+START = "loc_bar_00"  # the middle of the room
+LAMPS = ("DeskLamp", "FloorLamp")
+MOST_ALIKE = 4  # things of a kind in a rebuilt scene
+MOST_DRAWS = 700  # numbers that a room or a task may use
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing."""
+
+    fits: frozenset[str]
+    usual: frozenset[str]
+    can: frozenset[str]
+    most: dict[str, int]  # in a room of each kind
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """`things.toml`, with groups written out."""
+    text = files("agentrl.envs.alfworld").joinpath("things.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    groups = {name: words.split() for name, words in data["groups"].items()}
+
+    def spelled(words: str) -> frozenset[str]:
+        return frozenset(kind for word in words.split() for kind in groups.get(word, [word]))
+
+    things = {
+        name: Kind(spelled(fits), spelled(usual), frozenset(["take", *can.split()]), dict(zip(ROOMS, most, strict=True)))
+        for name, (fits, usual, can, most) in data["things"].items()
+    }
+    fixed = {
+        name: Kind(spelled(on), spelled(on), frozenset(["use"] if "Lamp" in name else []), dict(zip(ROOMS, most, strict=True)))
+        for name, (on, most) in data["fixed"].items()
+    }
+    return {"things": things, "fixed": fixed, "rooms": {kind: data[kind] for kind in ROOMS}}
+
+
+@cache
+def fits() -> frozenset[tuple[str, str]]:
+    """All pairs of a receptacle's type and a thing's that go together, in lower case."""
+    return frozenset(
+        (receptacle.lower(), name.lower()) for name, kind in tables()["things"].items() for receptacle in kind.fits
+    )
+
+
+def _draws(*parts: int) -> Iterator[float]:
+    key = SEED
+    for part in parts:
+        key = splitmix64_int(key * 1_000_003 + part)
+    return iter(uniform(key, 0, (MOST_DRAWS,)).tolist())
+
+
+@lru_cache(maxsize=PER_KIND * len(ROOMS))
+def room(kind: str, number: int) -> tuple[Receptacle, ...]:
+    """The receptacles of a room, and from where each is reached."""
+    draws = _draws(ROOMS.index(kind), number)
+    found: list[Receptacle] = []
+    places = 0
+    for name, (least, most) in tables()["rooms"][kind].items():
+        count = least + int(next(draws) * (most - least + 1))
+        for index in range(count):
+            beside = name in PAIRED and index % 2 == 1 and next(draws) < 0.5
+            places += not beside
+            key = f"{BASINS.get(name, name)}_bar_{index + 1:02d}" + (f"_bar_{name}" if name in BASINS else "")
+            found.append(Receptacle(key.lower(), name.lower(), f"loc_bar_{places:02d}", name in OPENABLE))
+    return tuple(found)
+
+
+def number_of(kind: str, split: str) -> int:
+    """How many tasks of a split a room of this kind has."""
+    return {"train": TRAIN, "dev": DEV, "test": TEST}[split][kind]
+
+
+def rooms_of(split: str) -> Sequence[int]:
+    """The numbers of the rooms of a split: the test split's are its own."""
+    return UNSEEN if split == "test" else range(UNSEEN.start)
+
+
+@cache
+def task_ids(split: str, families: tuple[str, ...] = FAMILIES) -> tuple[str, ...]:
+    """The tasks of a split, `kitchen-07-012`: room and number. In a room that is seen, those of dev follow those of
+    training."""
+    found = []
+    for kind in ROOMS:
+        first = number_of(kind, "train") if split == "dev" else 0
+        for number in range(first, first + number_of(kind, split)):
+            found += [f"{kind.replace(' ', '')}-{place:02d}-{number:03d}" for place in rooms_of(split)]
+    return tuple(task for task in found if family_of(task) in families)
+
+
+@dataclass(frozen=True)
+class Stock:
+    """What a room can hold, worked out once."""
+
+    receptacles: tuple[Receptacle, ...]
+    by_type: dict[str, list[Receptacle]]  # as written in `things.toml`
+    kinds: dict[str, Kind]
+    spots: dict[str, list[tuple[str, float]]]  # kind of thing -> types of receptacles here that take it, and how likely
+
+
+@lru_cache(maxsize=PER_KIND * len(ROOMS))
+def stock(kind: str, number: int) -> Stock:
+    """The receptacles and possible things of a room of ours."""
+    kinds = {name: each for name, each in every_kind().items() if each.most[kind]}
+    return stock_of(room(kind, number), kinds)
+
+
+def stock_of(receptacles: tuple[Receptacle, ...], kinds: dict[str, Kind]) -> Stock:
+    """What of these kinds can be where among receptacles."""
+    names = {each.lower(): each for kind in ROOMS for each in tables()["rooms"][kind]}
+    here: dict[str, list[Receptacle]] = {}
+    for each in receptacles:
+        here.setdefault(names[each.type], []).append(each)
+    spots = {
+        name: [(found, TYPICAL if found in each.usual else 1.0) for found in here if found in each.fits]
+        for name, each in kinds.items()
+    }
+    return Stock(receptacles, here, {name: kinds[name] for name in kinds if spots[name]}, spots)
+
+
+@cache
+def every_kind() -> dict[str, Kind]:
+    """All kinds of things."""
+    return tables()["things"] | tables()["fixed"]
+
+
+def parts_of(task: str) -> tuple[str, int, int]:
+    """Kind and number of the room, and number of the task."""
+    word, place, number = task.split("-")
+    return next(name for name in ROOMS if name.replace(" ", "") == word), int(place), int(number)
+
+
+def family_of(task: str) -> str:
+    """Every room has tasks of all the families of its kind, in turn."""
+    kind, place, number = parts_of(task)
+    return FAMILIES_OF[kind][(number + place) % len(FAMILIES_OF[kind])]
+
+
+def build(task: str, wording: Wording) -> Game:
+    """The game of a task id."""
+    kind, place, number = parts_of(task)
+    here = stock(kind, place)
+    draws = _draws(ROOMS.index(kind), place, 1 + number)
+    counts = {name: int(next(draws) * (each.most[kind] + 1)) for name, each in here.kinds.items()}
+    goal = _goal(family_of(task), counts, here, kind, draws)
+    things = tuple(thing for name, count in counts.items() for thing in _lay(name, count, here, goal, draws))
+    instruction = goal.instruction(int(next(draws) * 2))
+    return Game(task, here.receptacles, things, fits(), START, goal, instruction, wording)
+
+
+def _lay(name: str, count: int, here: Stock, goal: Goal, draws: Iterator[float]) -> Iterator[Thing]:
+    """Things of one kind, each in a place of its own."""
+    kind, lower, spots = here.kinds[name], name.lower(), here.spots[name]
+    if lower == goal.thing:  # never where it is to be in the end
+        spots = [spot for spot in spots if spot[0].lower() != goal.receptacle]
+    for index in range(count):
+        stands = here.by_type[_weighted(spots, next(draws))]
+        at = stands[int(next(draws) * len(stands))]
+        yield Thing(f"{lower}_bar_{index + 1:02d}", lower, (at.id,), (at.place,), kind.can)
+
+
+def _goal(family: str, counts: dict[str, int], here: Stock, kind: str, draws: Iterator[float]) -> Goal:
+    """A goal that this room allows; `counts` then has as many things as it needs."""
+    need = 2 if family == TWO else 1
+    names = [
+        name
+        for name, each in here.kinds.items()
+        if "take" in each.can
+        and each.most[kind] >= need
+        and (family not in ABILITY or ABILITY[family] in each.can)
+        and len(here.spots[name]) > 1
+    ]
+    name = names[int(next(draws) * len(names))]
+    counts[name] = max(counts[name], need)
+    if family == LOOK:
+        lamps = [lamp for lamp in LAMPS if lamp in counts]
+        lamp = lamps[int(next(draws) * len(lamps))]
+        counts[lamp] = 1
+        return Goal(family, name.lower(), lamp=lamp.lower())
+    barred = {HEAT: "Microwave", COOL: "Fridge", CLEAN: "SinkBasin"}.get(family)  # else the last errand would be none
+    targets = [found for found, _ in here.spots[name] if found != barred]
+    return Goal(family, name.lower(), targets[int(next(draws) * len(targets))].lower())
+
+
+def _weighted(spots: Sequence[tuple[str, float]], draw: float) -> str:
+    left = draw * sum(weight for _, weight in spots)
+    for name, weight in spots:
+        left -= weight
+        if left < 0:
+            return name
+    return spots[-1][0]
+
+
+def rebuilt_room(
+    name: str, kind: str, number: int, seed: int, goal: Goal, counts: Mapping[str, int], wording: Wording
+) -> Game:
+    """A room of ours with a given goal and given numbers of things, for a scene whose arrangement is not known."""
+    receptacles, kinds = room(kind, number % PER_KIND), every_kind()
+    wanted = {each.lower(): each for each in kinds}
+    known = {each.lower() for each in tables()["rooms"][kind]} | {each for each, _ in fits()}
+    if goal.thing not in wanted or (goal.lamp or goal.thing) not in wanted or goal.receptacle not in {"", *known}:
+        raise ConfigError(f"{name}: its goal must name things and receptacles of the benchmark; got {goal}")
+    if goal.receptacle and all(each.type != goal.receptacle for each in receptacles):
+        place = f"loc_bar_{len(receptacles) + 1:02d}"
+        openable = goal.receptacle in {each.lower() for each in OPENABLE}
+        receptacles += (Receptacle(f"{goal.receptacle}_bar_01", goal.receptacle, place, openable),)
+    need = {wanted[goal.thing]: 2 if goal.family == TWO else 1} | ({wanted[goal.lamp]: 1} if goal.lamp else {})
+    here = stock_of(receptacles, kinds)
+    numbers = {each: max(counts.get(each, 0), need.get(each, 0)) for each in here.kinds}
+    draws = _draws(ROOMS.index(kind), number, seed)
+    free = {each: [spot for spot, _ in here.spots[each] if spot.lower() != goal.receptacle] for each in need}
+    if not all(free.values()):
+        raise ConfigError(f"{name}: a {goal.thing} must have a place but the {goal.receptacle}; there is none in this room")
+    things = tuple(
+        thing for each, count in numbers.items() for thing in _lay(each, min(count, MOST_ALIKE), here, goal, draws)
+    )
+    return Game(name, receptacles, things, fits(), START, goal, goal.instruction(), wording)
+
+
+class Homes:
+    """Our own tasks of a split."""
+
+    def __init__(self, split: str, families: tuple[str, ...], wording: Wording) -> None:
+        self._ids, self._wording = task_ids(split, families), wording
+        self._known = frozenset(self._ids)
+
+    def ids(self) -> Sequence[str]:
+        """All of them."""
+        return self._ids
+
+    def game(self, task: str) -> Game | None:
+        """The game of an id; None for what is none."""
+        return build(task, self._wording) if task in self._known else None
+
+    def data(self, task: str) -> dict[str, Any] | None:
+        """Of a game file: there is none."""
+        return None

@@ -1,0 +1,79 @@
+"""The real engine: what the interpreter that has textworld and alfworld runs, in a supervised process.
+
+It imports nothing of agentrl. Games arrive as the data of a game file; ours lack domain and grammar, which come from the
+alfworld that is installed here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import textworld
+from textworld.envs import PddlEnv
+
+DATA = "data"  # of the package alfworld
+# What ALFWorld's grammar and domain were before 0.4.
+EARLIER = (
+    ("You arrive at {r.name}.", "You arrive at {lend.name}."),
+    ("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."),
+    ("move {o} to {r}", "put {o} in/on {r}"),
+)
+
+
+class Server:
+    """One game at a time."""
+
+    def __init__(self) -> None:
+        # Its module `misc` imports nothing heavy; the package's own environments would import much more.
+        from alfworld.agents.utils.misc import Demangler
+
+        self._demangler = Demangler
+        self._env: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """What is installed here."""
+        from importlib.metadata import version
+
+        return {name: version(name) for name in ("textworld", "alfworld")}
+
+    def load(self, game: dict[str, Any], earlier: bool = False) -> None:
+        """Make a game ready: the data of a file, or `pddl_problem` and `instruction` alone."""
+        if "grammar" not in game:
+            game = {**game, **logic(game["instruction"], earlier)}
+        env = PddlEnv(textworld.EnvInfos(admissible_commands=True, won=True))
+        env.load(game)
+        names = self._demangler(game_infos=env._entity_infos, shuffle=False)
+        for info in env._entity_infos.values():
+            info.name = names.demangle_alfred_name(info.id)
+        self._env = env
+
+    def reset(self) -> list[Any]:
+        """Begin: text, admissible commands, won."""
+        return seen(self._env.reset())
+
+    def step(self, command: str) -> list[Any]:
+        """One command: text, admissible commands, won."""
+        return seen(self._env.step(command)[0])
+
+
+def seen(state: Any) -> list[Any]:
+    """What the agent is told."""
+    return [state.feedback, list(state["admissible_commands"]), bool(state["won"])]
+
+
+def logic(instruction: str, earlier: bool) -> dict[str, str]:
+    """Domain and grammar of the installed alfworld, with the task's sentence."""
+    import alfworld
+
+    folder = Path(os.path.dirname(alfworld.__file__)) / DATA
+    domain, grammar = ((folder / name).read_text(encoding="utf-8") for name in ("alfred.pddl", "alfred.twl2"))
+    grammar = grammar.replace("UNKNOWN GOAL", instruction)
+    if earlier:
+        domain = domain.replace(";(receptacleType ?r SinkType)\n                (receptacleType ?r SinkBasin", "(receptacleType ?r SinkType)\n                (receptacleType ?r SinkBasin")
+        domain = domain[: domain.index("(:action help")] + ")"
+        for now, then in EARLIER:
+            grammar = grammar.replace(now, then)
+        grammar = grammar[: grammar.index("action help {")]
+    return {"pddl_domain": domain, "grammar": grammar}

@@ -1,0 +1,243 @@
+"""A game's PDDL problem, read and written. The domain is ALFWorld's; only its facts and six forms of goal occur."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from agentrl.core.errors import ConfigError
+from agentrl.core.parsing import quote
+from agentrl.envs.alfworld.games import CLEAN, COOL, HEAT, LOOK, SIMPLE, TWO, Game, Goal, Receptacle, Thing, Wording
+
+ABILITIES = {
+    "pickupable": "take", "heatable": "heat", "coolable": "cool", "cleanable": "clean", "sliceable": "slice",
+    "toggleable": "use", "isreceptacleobject": "hold",
+}  # fmt: skip
+STATES = {"ishot": "hot", "iscool": "cool", "isclean": "clean", "issliced": "sliced", "istoggled": "on"}
+PAIRS = (
+    "receptacletype", "objecttype", "cancontain", "receptacleatlocation", "objectatlocation", "inreceptacle",
+    "inreceptacleobject", "atlocation",
+)  # fmt: skip
+IGNORED = ("ison", "wasinreceptacle", "checked", "examined", "moveable", "full", "=")  # neither shown nor asked for
+ARITY = {**dict.fromkeys((*ABILITIES, *STATES, "openable", "opened"), 1), **dict.fromkeys(PAIRS, 2)}
+TOKEN = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
+GOAL_STATES = {"ishot": HEAT, "iscool": COOL, "isclean": CLEAN}
+# The words of each goal, whatever its variables are called.
+GOAL_WORDS = {
+    SIMPLE: "exists inreceptacle objecttype receptacletype",
+    TWO: "= exists inreceptacle not objecttype receptacletype",
+    LOOK: "atlocation exists holds inreceptacle istoggled objecttype receptacleatlocation toggleable",
+    HEAT: "exists heatable inreceptacle ishot objecttype receptacletype",
+    COOL: "coolable exists inreceptacle iscool objecttype receptacletype",
+    CLEAN: "cleanable exists inreceptacle isclean objecttype receptacletype",
+}
+MAX_DEPTH = 60
+
+
+class Words(list):
+    """A bracket of PDDL, and the line where it begins."""
+
+    line = 1
+
+
+def parse(text: str, source: str) -> Words:
+    """All brackets of a text, nested; `ConfigError` with the line where one does not fit."""
+    top, stack, line = Words(), [], 1
+    here = top
+    for token in TOKEN.findall(text.lower()):
+        if token == "\n":
+            line += 1
+        elif token == "(":
+            if len(stack) >= MAX_DEPTH:
+                raise ConfigError(f"{source}, line {line}: brackets are nested more than {MAX_DEPTH} deep")
+            inner = Words()
+            inner.line = line
+            here.append(inner)
+            stack.append(here)
+            here = inner
+        elif token == ")":
+            if not stack:
+                raise ConfigError(f"{source}, line {line}: a bracket is closed that was never opened")
+            here = stack.pop()
+        elif token[0] != ";":
+            here.append(token)
+    if stack:
+        raise ConfigError(f"{source}, line {here.line}: a bracket is never closed")
+    return top
+
+
+def read_problem(text: str, source: str, name: str, instruction: str = "", wording: Wording | None = None) -> Game:
+    """The game of a problem; without an instruction, the first of the benchmark's sentences for its goal."""
+    sections = {part[0]: part for part in _definition(text, source) if isinstance(part, Words) and part}
+    for needed in (":init", ":goal"):
+        if needed not in sections:
+            raise ConfigError(f"{source}: a problem must have a part ({needed} ...)")
+    facts: dict[str, list[list[str]]] = defaultdict(list)
+    for fact in sections[":init"][1:]:
+        head = fact[0] if isinstance(fact, Words) and fact else fact
+        arguments = fact[1:] if isinstance(fact, Words) else []
+        known = ARITY.get(head) if isinstance(head, str) else None
+        if known != len(arguments) or not all(isinstance(each, str) for each in arguments):
+            if known is None and head in IGNORED:
+                continue
+            line = fact.line if isinstance(fact, Words) else sections[":init"].line
+            raise ConfigError(f"{source}, line {line}: {quote(_written(fact))} is no fact of ALFWorld's domain")
+        facts[head].append(arguments)
+    starts = [place for _, place in facts["atlocation"]]
+    if len(starts) != 1:
+        raise ConfigError(f"{source}: the agent must stand at one place; got {len(starts)}")
+    goal = _goal(sections[":goal"], source)
+    return Game(
+        name=name,
+        receptacles=tuple(_receptacles(facts, source)),
+        things=tuple(_things(facts, source)),
+        fits=frozenset((_kind(receptacle), _kind(thing)) for receptacle, thing in facts["cancontain"]),
+        start=starts[0],
+        goal=goal,
+        instruction=instruction or goal.instruction(),
+        wording=wording or Wording(),
+    )
+
+
+def _definition(text: str, source: str) -> Words:
+    top = parse(text, source)
+    if len(top) != 1 or not isinstance(top[0], Words) or top[0][:1] != ["define"]:
+        raise ConfigError(f"{source}: a problem must be one bracket (define (problem ...) ...)")
+    return top[0]
+
+
+def _receptacles(facts: dict[str, list[list[str]]], source: str) -> Iterator[Receptacle]:
+    types = dict(facts["receptacletype"])
+    openable, opened = ({key for (key,) in facts[name]} for name in ("openable", "opened"))
+    places: dict[str, str] = {}
+    for key, place in facts["receptacleatlocation"]:
+        if places.setdefault(key, place) != place:
+            raise ConfigError(f"{source}: a receptacle must stand at one place; {quote(key)} stands at two")
+    if not places:
+        raise ConfigError(f"{source}: there must be a receptacle with a place (receptacleAtLocation)")
+    for key, place in places.items():
+        yield Receptacle(key, _kind(types.get(key, "")), place, key in openable, key in opened)
+
+
+def _things(facts: dict[str, list[list[str]]], source: str) -> Iterator[Thing]:
+    types, placed = dict(facts["objecttype"]), {key for key, _ in facts["receptacleatlocation"]}
+    inside, places, holds, can, states = (defaultdict(list) for _ in range(5))
+    for key, receptacle in facts["inreceptacle"]:
+        if receptacle in placed:
+            inside[key].append(receptacle)
+    for key, place in facts["objectatlocation"]:
+        places[key].append(place)
+    for inner, outer in facts["inreceptacleobject"]:
+        holds[outer].append(inner)
+    for table, found in ((ABILITIES, can), (STATES, states)):
+        for fact, word in table.items():
+            for (key,) in facts[fact]:
+                found[key].append(word)
+    keys = set(types).union(inside, places, holds, can, states, *holds.values())
+    for key in sorted(keys - placed):
+        yield Thing(
+            key, _kind(types.get(key, "")), tuple(sorted(set(inside[key]))), tuple(sorted(set(places[key]))),
+            frozenset(can[key]), frozenset(states[key]), tuple(sorted(set(holds[key]))),
+        )  # fmt: skip
+
+
+def _kind(word: str) -> str:
+    return word.removesuffix("type")
+
+
+def _written(part: object) -> str:
+    return f"({' '.join(_written(each) for each in part)})" if isinstance(part, Words) else str(part)
+
+
+def _goal(part: Words, source: str) -> Goal:
+    """One of the six, recognised by the words that occur in it."""
+    found: list[list[str]] = []
+    _facts_of(part, found)
+    words = " ".join(sorted({head for head, *_ in found if head not in ("and", ":goal")}))
+    family = next((name for name, wanted in GOAL_WORDS.items() if words == wanted), None)
+    types = {(head, variable): _kind(kind) for head, variable, kind in (fact for fact in found if len(fact) == 3)}
+    kinds = {head: [kind for (name, _), kind in types.items() if name == head] for head in ("objecttype", "receptacletype")}
+    if family == LOOK:
+        lamp = next((fact[1] for fact in found if fact[0] == "toggleable"), "")
+        held = next((fact[2] for fact in found if fact[0] == "holds" and len(fact) == 3), "")
+        if ("objecttype", held) in types and ("objecttype", lamp) in types:
+            return Goal(LOOK, types["objecttype", held], lamp=types["objecttype", lamp])
+    elif family is not None and len(set(kinds["objecttype"])) == len(set(kinds["receptacletype"])) == 1:
+        return Goal(family, kinds["objecttype"][0], kinds["receptacletype"][0])
+    raise ConfigError(f"{source}, line {part.line}: the goal must be that of one of the six families of tasks")
+
+
+def _facts_of(part: Words, found: list[list[str]]) -> None:
+    found.append([word for word in part if isinstance(word, str)])
+    for inner in part:
+        if isinstance(inner, Words) and inner and isinstance(inner[0], str) and not inner[0].startswith("?"):
+            _facts_of(inner, found)
+
+
+# ---------------------------------------------------------------------- written
+
+
+def write_problem(game: Game) -> str:
+    """A game as a problem of ALFWorld's domain."""
+    declared: dict[str, set[str]] = {
+        "receptacle": {each.id for each in game.receptacles},
+        "object": {each.id for each in game.things},
+        "location": {game.start, *(each.place for each in game.receptacles)}.union(
+            *(each.places for each in game.things)
+        ),
+        "rtype": {f"{kind}type" for kind, _ in game.fits} | {f"{each.type}type" for each in game.receptacles},
+        "otype": {f"{kind}type" for _, kind in game.fits} | {f"{each.type}type" for each in game.things},
+    }
+    # The domain names these, so they must be there.
+    declared["rtype"] |= {"sinktype", "sinkbasintype", "microwavetype", "fridgetype"}
+    declared["otype"] |= {"knifetype", "butterknifetype", f"{game.goal.thing}type"}
+    names = "".join(f"  {name} - {kind}\n" for kind, names in declared.items() for name in sorted(names))
+    facts = "".join(f"  ({' '.join(fact)})\n" for fact in _facts(game))
+    return f"(define (problem game)\n(:domain alfred)\n(:objects\n  agent1 - agent\n{names})\n(:init\n{facts})\n{_written_goal(game.goal)})\n"
+
+
+def _facts(game: Game) -> Iterable[tuple[str, ...]]:
+    yield "atLocation", "agent1", game.start
+    for each in game.receptacles:
+        yield "receptacleAtLocation", each.id, each.place
+        if each.type:
+            yield "receptacleType", each.id, f"{each.type}type"
+        if each.openable:
+            yield "openable", each.id
+        if each.opened:
+            yield "opened", each.id
+    for receptacle, thing in sorted(game.fits):
+        yield "canContain", f"{receptacle}type", f"{thing}type"
+    abilities, states = ({word: fact for fact, word in table.items()} for table in (ABILITIES, STATES))
+    for each in game.things:
+        if each.type:
+            yield "objectType", each.id, f"{each.type}type"
+        for word in sorted(each.can):
+            yield abilities[word], each.id
+        for word in sorted(each.states):
+            yield states[word], each.id
+        for key in each.inside:
+            yield "inReceptacle", each.id, key
+        for key in each.places:
+            yield "objectAtLocation", each.id, key
+        for key in each.holds:
+            yield "inReceptacleObject", key, each.id
+
+
+def _written_goal(goal: Goal) -> str:
+    thing, receptacle, lamp = (f"{kind}type" for kind in (goal.thing, goal.receptacle, goal.lamp))
+    if goal.family == LOOK:
+        return f"""(:goal (and
+  (exists (?ot - object ?r - receptacle ?a - agent ?l - location)
+    (and (objectType ?ot {lamp}) (toggleable ?ot) (isToggled ?ot)
+      (receptacleAtLocation ?r ?l) (atLocation ?a ?l) (inReceptacle ?ot ?r)))
+  (exists (?o - object ?a - agent) (and (objectType ?o {thing}) (holds ?a ?o)))))"""
+    placed = f"(objectType {{0}} {thing}) (receptacleType ?r {receptacle}) (inReceptacle {{0}} ?r)"
+    if goal.family == TWO:
+        second = f"(exists (?o2 - object) (and (not (= ?o1 ?o2)) {placed.format('?o2')}))"
+        inner = f"(exists (?o1 - object) (and {placed.format('?o1')} {second}))"
+    else:
+        asked = {HEAT: "(heatable ?o) (isHot ?o) ", COOL: "(coolable ?o) (isCool ?o) ", CLEAN: "(cleanable ?o) (isClean ?o) "}
+        inner = f"(exists (?o - object) (and {asked.get(goal.family, '')}{placed.format('?o')}))"
+    return f"(:goal (and (exists (?r - receptacle) {inner})))"
