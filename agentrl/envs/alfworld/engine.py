@@ -11,8 +11,7 @@ from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO, Game
 
 NOTHING = "Nothing happens."
 WELCOME = "-= Welcome to TextWorld, ALFRED! =-"
-HELP = """
-Available commands:
+HELP = """Available commands:
   look:                             look around your current location
   inventory:                        check your current inventory
   go to (receptacle):               move to a receptacle
@@ -53,6 +52,7 @@ class World:
         self.near: dict[str, list[int]] = defaultdict(list)
         for number, place in enumerate(self.place):
             self.near[place].append(number)
+        self.near_order = tuple(self.near)  # places, in the order of what stands there
         self.openable = [each.openable for each in self.receptacles]
         self.appliances = {
             "heat": [each.type == "microwave" for each in self.receptacles],

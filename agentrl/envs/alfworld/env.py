@@ -207,8 +207,8 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
         answer, problem = extract_answer(action)
         if answer is None:
             return Turn([], problem)
-        command = " ".join(answer[: MAX_COMMAND + 1].split()).lower()
-        if len(answer.strip()) > MAX_COMMAND or COMMANDS.fullmatch(command) is None:
+        command = " ".join(answer.strip()[: MAX_COMMAND + 1].split()).lower()
+        if len(answer.strip()) > MAX_COMMAND or not command.isprintable() or not COMMANDS.fullmatch(command):
             return Turn([], f"{quote(answer.strip())} is no command" if answer.strip() else "no command given")
         return Turn([command])
 

@@ -179,25 +179,28 @@ def _facts_of(part: Words, found: list[list[str]]) -> None:
 
 
 def write_problem(game: Game) -> str:
-    """A game as a problem of ALFWorld's domain."""
+    """A game as a problem of ALFWorld's domain, without the types that it has nothing of."""
+    types = {each.type for each in game.receptacles}, {each.type for each in game.things}
+    fits = sorted(pair for pair in game.fits if pair[0] in types[0] and pair[1] in types[1])
     declared: dict[str, set[str]] = {
         "receptacle": {each.id for each in game.receptacles},
         "object": {each.id for each in game.things},
         "location": {game.start, *(each.place for each in game.receptacles)}.union(
             *(each.places for each in game.things)
         ),
-        "rtype": {f"{kind}type" for kind, _ in game.fits} | {f"{each.type}type" for each in game.receptacles},
-        "otype": {f"{kind}type" for _, kind in game.fits} | {f"{each.type}type" for each in game.things},
+        "rtype": {f"{each.type}type" for each in game.receptacles if each.type},
+        "otype": {f"{each.type}type" for each in game.things if each.type},
     }
     # The domain names these, so they must be there.
     declared["rtype"] |= {"sinktype", "sinkbasintype", "microwavetype", "fridgetype"}
+    declared["rtype"] |= {f"{game.goal.receptacle}type"} if game.goal.receptacle else set()
     declared["otype"] |= {"knifetype", "butterknifetype", f"{game.goal.thing}type"}
     names = "".join(f"  {name} - {kind}\n" for kind, names in declared.items() for name in sorted(names))
-    facts = "".join(f"  ({' '.join(fact)})\n" for fact in _facts(game))
+    facts = "".join(f"  ({' '.join(fact)})\n" for fact in _facts(game, fits))
     return f"(define (problem game)\n(:domain alfred)\n(:objects\n  agent1 - agent\n{names})\n(:init\n{facts})\n{_written_goal(game.goal)})\n"
 
 
-def _facts(game: Game) -> Iterable[tuple[str, ...]]:
+def _facts(game: Game, fits: Iterable[tuple[str, str]]) -> Iterable[tuple[str, ...]]:
     yield "atLocation", "agent1", game.start
     for each in game.receptacles:
         yield "receptacleAtLocation", each.id, each.place
@@ -207,7 +210,7 @@ def _facts(game: Game) -> Iterable[tuple[str, ...]]:
             yield "openable", each.id
         if each.opened:
             yield "opened", each.id
-    for receptacle, thing in sorted(game.fits):
+    for receptacle, thing in fits:
         yield "canContain", f"{receptacle}type", f"{thing}type"
     abilities, states = ({word: fact for fact, word in table.items()} for table in (ABILITIES, STATES))
     for each in game.things:

@@ -3,112 +3,122 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from agentrl.envs.alfworld.engine import World
 
-FLOOR, WALL, INK, PALE = (247, 243, 234), (74, 78, 88), (38, 42, 50), (132, 136, 146)
-CLOSED, SURFACE, OPEN, NEAR = (188, 196, 208), (222, 203, 168), (190, 226, 190), (214, 72, 48)
-THING, PANEL = (58, 108, 168), (255, 255, 255)
-STATE_INK = (168, 84, 20)
+FLOOR, WALL, INK, PALE, PAPER = (247, 243, 234), (74, 78, 88), (38, 42, 50), (132, 136, 146), (255, 255, 255)
+CLOSED, SURFACE, OPEN, AGENT = (188, 196, 208), (226, 208, 174), (178, 226, 178), (214, 72, 48)
+THING, CHANGED = (48, 98, 158), (176, 84, 12)
+ROOM = 0.76  # of the height; below is what the agent sees
+LEGEND = (("surface", SURFACE), ("closed", CLOSED), ("open", OPEN))
+Box = tuple[float, float, float, float]
 
 
 def room_picture(world: World, size: int) -> np.ndarray:
-    """The plan of a room, uint8 [size, size, 3]: above the room, below what is held and seen."""
+    """The plan of a room, uint8 [size, size, 3]."""
     picture = Image.new("RGB", (size, size), FLOOR)
     pen = ImageDraw.Draw(picture)
     unit = size / 512
-    font = ImageFont.load_default(max(8.0, 10.5 * unit))
-    room = size * 0.70
-    pen.rectangle([0, 0, size - 1, room], outline=WALL, width=max(2, round(5 * unit)))
-    places = list(dict.fromkeys(world.place))
-    spots = dict(zip(places, _along_walls(len(places), size, room), strict=True))
-    wide, high = _box_size(len(places), size)
-    for number, name in enumerate(world.recs):
-        x, y = spots[world.place[number]]
-        mates = world.near[world.place[number]]
-        part = mates.index(number)
-        tall = high / len(mates)
-        box = [x - wide / 2, y - high / 2 + part * tall, x + wide / 2, y - high / 2 + (part + 1) * tall]
-        fill = SURFACE if not world.openable[number] else OPEN if world.opened[number] else CLOSED
-        faced = world.place[number] == world.here
-        pen.rectangle(box, fill=fill, outline=NEAR if faced else PALE, width=max(1, round((3 if faced else 1) * unit)))
-        kind, _, index = name.partition(" ")
-        label = _fitting(pen, font, kind, wide - 4 * unit)
-        pen.text(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), f"{label}\n{index}" if tall > 22 * unit else f"{label} {index}",
-                 fill=INK, font=font, anchor="mm", align="center", spacing=0)  # fmt: skip
-    x, y = spots.get(world.here, (size / 2, room / 2))
-    if world.here in spots:  # a step towards the middle of the room
-        gap = math.hypot(size / 2 - x, room / 2 - y) or 1.0
-        step = 0.62 * max(wide, high)
-        x, y = x + (size / 2 - x) * step / gap, y + (room / 2 - y) * step / gap
+    pen.rectangle((0, 0, size - 1, size * ROOM), outline=WALL, width=max(2, round(5 * unit)))
+    boxes = _boxes(len(world.near_order), size)
+    spot = size / 2, size * ROOM / 2
+    for place, box in zip(world.near_order, boxes, strict=True):
+        stacked = world.near[place]
+        tall = (box[3] - box[1]) / len(stacked)
+        for part, number in enumerate(stacked):
+            top = box[1] + part * tall
+            _receptacle(pen, world, number, (box[0], top, box[2], top + tall), unit)
+        if place == world.here:
+            spot = _beside(box, spot)
     radius = 9 * unit
-    pen.ellipse([x - radius, y - radius, x + radius, y + radius], fill=NEAR, outline=PANEL, width=max(1, round(2 * unit)))
-    _panel(pen, world, font, size, room, unit)
+    pen.ellipse(
+        (spot[0] - radius, spot[1] - radius, spot[0] + radius, spot[1] + radius), fill=AGENT, outline=PAPER,
+        width=max(1, round(2 * unit)),
+    )  # fmt: skip
+    _legend(pen, size, unit)
+    _panel(pen, world, size, unit)
     return np.asarray(picture).copy()
 
 
-def _along_walls(count: int, size: float, room: float) -> list[tuple[float, float]]:
-    """Middles of places, evenly around a rectangle inside the walls."""
-    wide, high = _box_size(count, size)
-    left, top, right, bottom = wide * 0.62, high * 0.68, size - wide * 0.62, room - high * 0.68
-    across, down = right - left, bottom - top
-    found = []
-    for index in range(count):
-        way = index * 2 * (across + down) / count
-        if way < across:
-            found.append((left + way, top))
-        elif way < across + down:
-            found.append((right, top + way - across))
-        elif way < 2 * across + down:
-            found.append((right - (way - across - down), bottom))
-        else:
-            found.append((left, bottom - (way - 2 * across - down)))
-    return found
+def _boxes(count: int, size: float) -> list[Box]:
+    """Along the walls: a row at the top, then down the right side, back at the bottom and up the left side."""
+    across = max(3, math.ceil(count * 0.3))
+    down = max(1, math.ceil((count - 2 * across) / 2))
+    edge = 0.014 * size
+    wide = (size - 2 * edge) / across
+    high = (size * ROOM - 2 * edge) / (down + 2)
+    width, height = min(0.92 * wide, 0.17 * size), min(0.9 * high, 0.1 * size)
+    columns = [edge + wide * (place + 0.5) for place in range(across)]
+    rows = [edge + high * (place + 1.5) for place in range(down)]
+    left, right = edge + width / 2, size - edge - width / 2
+    top, bottom = edge + height / 2, size * ROOM - edge - height / 2
+    middles = [(x, top) for x in columns] + [(right, y) for y in rows]
+    middles += [(x, bottom) for x in reversed(columns)] + [(left, y) for y in reversed(rows)]
+    return [(x - width / 2, y - height / 2, x + width / 2, y + height / 2) for x, y in middles[:count]]
 
 
-def _box_size(count: int, size: float) -> tuple[float, float]:
-    way = 2 * (0.84 * size + 0.58 * size)
-    side = min(size * 0.125, way / max(count, 1) * 0.9)
-    return side, min(side, size * 0.085)
+def _beside(box: Box, middle: tuple[float, float]) -> tuple[float, float]:
+    """Just off a box, towards the middle of the room."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    gap = math.hypot(middle[0] - x, middle[1] - y) or 1.0
+    step = 0.75 * max(box[2] - box[0], box[3] - box[1])
+    return x + (middle[0] - x) * step / gap, y + (middle[1] - y) * step / gap
 
 
-def _fitting(pen: ImageDraw.ImageDraw, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, word: str, width: float) -> str:
-    """A word, cut until it fits."""
-    while len(word) > 3 and pen.textlength(word, font=font) > width:
-        word = word[:-1]
-    return word
+def _receptacle(pen: ImageDraw.ImageDraw, world: World, number: int, box: Box, unit: float) -> None:
+    fill = SURFACE if not world.openable[number] else OPEN if world.opened[number] else CLOSED
+    faced = world.place[number] == world.here
+    pen.rectangle(box, fill=fill, outline=AGENT if faced else PALE, width=max(1, round((3 if faced else 1) * unit)))
+    name = world.recs[number]
+    text = name.replace(" ", "\n") if box[3] - box[1] > 28 * unit else name
+    size = 11.0 * unit
+    while size > 6 * unit and pen.multiline_textbbox((0, 0), text, font=_font(size), spacing=0)[2] > box[2] - box[0] - 5 * unit:
+        size -= 0.5 * unit
+    middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    pen.multiline_text(middle, text, fill=INK, font=_font(size), anchor="mm", align="center", spacing=0)
 
 
-def _panel(
-    pen: ImageDraw.ImageDraw, world: World, font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
-    size: float, room: float, unit: float,
-) -> None:  # fmt: skip
+@lru_cache(maxsize=64)
+def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(max(size, 5.0))
+
+
+def _legend(pen: ImageDraw.ImageDraw, size: float, unit: float) -> None:
+    x, y = 0.36 * size, 0.5 * size * ROOM + 30 * unit
+    for word, colour in LEGEND:
+        pen.rectangle((x, y, x + 10 * unit, y + 10 * unit), fill=colour, outline=PALE)
+        pen.text((x + 14 * unit, y + 5 * unit), word, fill=PALE, font=_font(10 * unit), anchor="lm")
+        x += 56 * unit
+
+
+def _panel(pen: ImageDraw.ImageDraw, world: World, size: float, unit: float) -> None:
     """Below the room: the hand, and each thing in sight with what has become of it."""
-    pen.rectangle([0, room, size, size], fill=PANEL)
-    margin, line = 10 * unit, 16 * unit
-    y = room + 8 * unit
-    held = "nothing" if world.held < 0 else world.objs[world.held]
-    pen.text((margin, y), f"In the hand: {held}{_states(world, world.held)}", fill=INK, font=font)
+    pen.rectangle((0, size * ROOM + 1, size, size), fill=PAPER)
+    font, margin, line = _font(11 * unit), 10 * unit, 15 * unit
+    held = "nothing" if world.held < 0 else _with_states(world, world.held)
+    rows = [[f"In the hand: {held}"]]
     for number in world.near.get(world.here, ()):
-        y += line
         name = world.recs[number]
-        if world.openable[number] and not world.opened[number]:
-            pen.text((margin, y), f"{name}: closed", fill=PALE, font=font)
-            continue
+        shut = world.openable[number] and not world.opened[number]
+        inside = [_with_states(world, thing) for thing in world.inside[number]]
+        rows.append([f"{name} is closed."] if shut else [f"{name}:", *(inside or ["nothing"])])
+    y = size * ROOM + 7 * unit
+    for words in rows:
         x = margin
-        words = [f"{name}:"] + ([f"{world.objs[one]}{_states(world, one)}" for one in world.inside[number]] or ["nothing"])
         for place, word in enumerate(words):
-            width = pen.textlength(f"{word}  ", font=font)
+            width = pen.textlength(f"{word}   ", font=font)
             if x + width > size - margin:
-                x, y = margin * 2, y + line
-            ink = INK if place == 0 else STATE_INK if "(" in word else THING
+                x, y = 2 * margin, y + line
+            ink = INK if place == 0 else CHANGED if "(" in word else THING
             pen.text((x, y), word, fill=ink, font=font)
             x += width
+        y += line
 
 
-def _states(world: World, thing: int) -> str:
-    states = sorted(world.states[thing]) if thing >= 0 else []
-    return f" ({', '.join(states)})" if states else ""
+def _with_states(world: World, thing: int) -> str:
+    states = ", ".join(sorted(world.states[thing]))
+    return f"{world.objs[thing]} ({states})" if states else world.objs[thing]

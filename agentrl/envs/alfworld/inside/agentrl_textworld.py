@@ -7,11 +7,16 @@ alfworld that is installed here.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import fast_downward
 import textworld
 from textworld.envs import PddlEnv
+
+# Every reset translates the problem twice again, for seconds; the translation depends on its arguments alone.
+fast_downward.pddl2sas = lru_cache(maxsize=2)(fast_downward.pddl2sas)
 
 DATA = "data"  # of the package alfworld
 # What ALFWorld's grammar and domain were before 0.4.
@@ -71,7 +76,7 @@ def logic(instruction: str, earlier: bool) -> dict[str, str]:
     domain, grammar = ((folder / name).read_text(encoding="utf-8") for name in ("alfred.pddl", "alfred.twl2"))
     grammar = grammar.replace("UNKNOWN GOAL", instruction)
     if earlier:
-        domain = domain.replace(";(receptacleType ?r SinkType)\n                (receptacleType ?r SinkBasin", "(receptacleType ?r SinkType)\n                (receptacleType ?r SinkBasin")
+        domain = domain.replace(";(receptacleType ?r SinkType)\n", "(receptacleType ?r SinkType)\n")
         domain = domain[: domain.index("(:action help")] + ")"
         for now, then in EARLIER:
             grammar = grammar.replace(now, then)
