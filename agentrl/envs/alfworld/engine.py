@@ -10,6 +10,7 @@ from typing import Any
 from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO, Game
 
 NOTHING = "Nothing happens."
+MIDDLE = "You are in the middle of a room. Looking quickly around you, you see {}."
 WELCOME = "-= Welcome to TextWorld, ALFRED! =-"
 HELP = """Available commands:
   look:                             look around your current location
@@ -87,7 +88,9 @@ class World:
         self.states = [set(each.states) for each in self.things]
         self.places = [set(each.places) for each in self.things]  # of things, for the knife and for "next to it"
         self.taken: list[set[int]] = [set() for _ in self.things]  # receptacles that a thing was taken from
-        return f"{WELCOME}\n\n{self._look('')}\n\nYour task is to: {self.game.instruction}."
+        # A game that begins at a receptacle begins by saying so.
+        first = self._look("") if self.here in self.near else MIDDLE.format(listing(self.recs))
+        return f"{WELCOME}\n\n{first}\n\nYour task is to: {self.game.instruction}."
 
     # ------------------------------------------------------------------ commands
 
@@ -105,8 +108,8 @@ class World:
         if rest:
             return None
         near = self.near.get(self.here)
-        if not near:
-            return f"You are in the middle of a room. Looking quickly around you, you see {listing(self.recs)}."
+        if not near:  # only the beginning tells what is around
+            return MIDDLE.format(listing(()))
         floor = [
             self.objs[thing]
             for thing, places in enumerate(self.places)

@@ -105,8 +105,9 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     ## Honest note
     These homes are not ALFWorld's, and scores on them are not scores on the benchmark: their rooms follow lists of our
     own, and things lie in usual places six times as often as elsewhere. With `data_dir` rooms, things and tasks are the
-    benchmark's. The picture is a plan, not AI2-THOR's view. Two oddities of ALFWorld are kept: a thing can be examined
-    in the hand only, and a lamp that was used never counts as off again. A plan for a file in which a thing lies in
+    benchmark's. The picture is a plan, not AI2-THOR's view. Oddities of ALFWorld are kept: a thing can be examined in the
+    hand only, `look` sees nothing from the middle of the room (the first observation alone lists what is there), and a
+    lamp that was used never counts as off again. A plan for a file in which a thing lies in
     several receptacles at once may not be the shortest.
     """
 

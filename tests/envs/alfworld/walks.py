@@ -74,7 +74,7 @@ def compare(worker: Worker, number: int, walks: int = WALKS, wording: str = "0.4
     return count
 
 
-def record(worker: Worker, per_family: int = 4) -> dict[str, Any]:
+def record(worker: Worker, per_family: int = 3) -> dict[str, Any]:
     """What TextWorld says on some walks."""
     found = []
     for number in range(per_family * len(FAMILIES)):

@@ -7,6 +7,7 @@ alfworld that is installed here.
 from __future__ import annotations
 
 import os
+from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,15 @@ from typing import Any
 import fast_downward
 import textworld
 from textworld.envs import PddlEnv
+from textworld.envs.pddl import textgen
+from textworld.logic import Rule
 
-# Every reset translates the problem twice again, for seconds; the translation depends on its arguments alone.
+# TextWorld translates a game again at every reset and parses its grammar again for every sentence. What depends on its
+# arguments alone is remembered, which changes nothing but the time; who uses what was parsed gets a copy of it.
 fast_downward.pddl2sas = lru_cache(maxsize=2)(fast_downward.pddl2sas)
+parsed = lru_cache(maxsize=4096)(textgen._parse_and_convert)
+textgen._parse_and_convert = lambda *words, **how: deepcopy(parsed(*words, **how))
+Rule.parse_conjunctive_query = staticmethod(lru_cache(maxsize=4096)(Rule.parse_conjunctive_query))
 
 DATA = "data"  # of the package alfworld
 # What ALFWorld's grammar and domain were before 0.4.
