@@ -59,13 +59,13 @@ class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
     - `answer(words)`: the final answer, at most 200 characters. `<answer>words</answer>` is the same: what stands in
       the tags and is no call is the answer, as published policies write it.
 
-    With `ToolCalls` the calls are `{"name": "search", "arguments": {"query": ...}}` and `{"name": "answer", "arguments":
-    {"text": ...}}`; `<answer>words</answer>` ends the task there, too. Whatever else is written is feedback and takes a
-    turn. Calls beyond the limit are dropped.
+    With `ToolCalls` the tools are `search(query)` and `answer(text)`, called in JSON; `<answer>words</answer>` ends the
+    task there, too. Whatever else is written is answered by feedback and takes a turn. Calls beyond the limit are
+    dropped.
 
     ## Rewards
-    `exact_match`: 1 if the answer equals the right one or one of its aliases after SQuAD's normalisation (lower case, no
-    punctuation, no articles), else 0. An invalid turn costs `invalid_penalty`, nothing by default, as in the paper.
+    `exact_match`: 1 if the answer equals the right one or one of its aliases after SQuAD's normalisation (lower case,
+    no punctuation, no articles), else 0. An invalid turn costs `invalid_penalty`, nothing by default.
 
     ## Episode end
     Terminates with an answer. Truncates after `max_turns` turns (`info["limit"] == "task"`). At the end
@@ -119,8 +119,8 @@ class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
     representations = frozenset({"natural", "structured"})
     safe_arguments = ("pages", "world_seed", "cuts", "ranking", "hits", "passage_words", "keep_passages")
     guides: ClassVar[dict[str, str]] = {
-        "natural": "Say how many searches were made, which pages that support the answer were found, how many are still "
-        "missing, and whether an answer is given.",
+        "natural": "Say how many searches were made, which pages that support the answer were found, how many are "
+        "still missing, and whether an answer is given.",
         "structured": 'A JSON object with the keys "searches" (a number), "found" (titles of supporting pages), '
         '"missing" (a number) and "answered" (true or false).',
     }

@@ -52,8 +52,8 @@ class Source:
                     f"questions must be a path, or a path for each of {', '.join(SPLITS)}; got {questions!r:.200}"
                 )
         files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
-        extra = tuple(None if value is None else os.fspath(value) for value in (corpus, aliases))
-        return cls(pages, seed, files, *extra, cuts)
+        corpus, aliases = (None if value is None else os.fspath(value) for value in (corpus, aliases))
+        return cls(pages, seed, files, corpus, aliases, cuts)
 
 
 _lock = threading.Lock()

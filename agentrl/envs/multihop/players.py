@@ -17,10 +17,10 @@ from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection
 
 
-class _Player:
-    """Answers each environment in the way of a subclass."""
+class Guesser:
+    """Answers at once, or after one search of the question as it stands (`searches`)."""
 
-    name = ""
+    name, searches = "", False
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
@@ -31,72 +31,69 @@ class _Player:
         for env in require_envs(self.name, conversations, envs):
             base: Any = env.unwrapped
             if not isinstance(getattr(base, "collection", None), Collection):
-                raise ConfigError(
-                    f"the {self.name} policy needs an environment of this family; got {type(base).__name__}"
-                )
-            turns.append(as_generation(self._turn(base)))
+                raise ConfigError(f"{self.name} plays questions over a corpus; got {type(base).__name__}")
+            if self.searches and not base.state().queries:
+                turns.append(as_generation(f"search({plain(base.question.text.translate(NO_BRACKETS))[:400]})"))
+            else:
+                turns.append(as_generation(f"{OPEN}{self.guess(base)}{CLOSE}"))
         return turns
 
-    def _turn(self, base: Any) -> str:
+    def guess(self, base: Any) -> str:
+        """The answer."""
         raise NotImplementedError
 
 
-class Commonest(_Player):
-    """The commonest answer to questions of the same kind of thing in the training split; it is told the kind."""
+NO_BRACKETS = str.maketrans("()", "  ")
+
+
+class Commonest(Guesser):
+    """The commonest answer to questions for the same kind of thing in the training split; it is told the kind."""
 
     name = "multihop-commonest"
 
-    def _turn(self, base: Any) -> str:
+    def guess(self, base: Any) -> str:
+        """By the kind of thing."""
         usual = commonest(base.collection)
-        return _answer(usual.get(base.question.asked) or usual[""])
+        return usual.get(base.question.asked) or usual[""]
+
+
+class Named(Guesser):
+    """One of the entities that the question names."""
+
+    name = "multihop-named"
+
+    def guess(self, base: Any) -> str:
+        """Any of them."""
+        named = base.question.named or ("yes",)
+        return named[(self.seed + len(base.question.text)) % len(named)]
+
+
+class Lister(Guesser):
+    """All that it can think of: the names in the question and the titles that one search brings up."""
+
+    name, searches = "multihop-list", True
+
+    def guess(self, base: Any) -> str:
+        """As much as an answer may hold."""
+        return ", ".join((*base.question.named, *base.state().pages))[:MAX_ANSWER]
+
+
+class OneSearch(Guesser):
+    """The first title found that the question does not name."""
+
+    name, searches = "multihop-one-search", True
+
+    def guess(self, base: Any) -> str:
+        """It may be none."""
+        asked = normalised(base.question.text)
+        return next((title for title in base.state().pages if normalised(title) not in asked), "unknown")
 
 
 @cache
 def commonest(collection: Collection, split: str = "train") -> dict[str, str]:
     """Kind of thing -> the answer that is right most often in a split; under "" the commonest of all."""
-    counts: dict[str, Counter[str]] = {}
-    for question in collection.questions.get(split) or next(iter(collection.questions.values())):
+    counts: dict[str, Counter[str]] = {"": Counter()}
+    for question in collection.questions.get(split, ()):
         for kind in (question.asked, ""):
             counts.setdefault(kind, Counter())[question.answer] += 1
-    return {kind: found.most_common(1)[0][0] for kind, found in counts.items()}
-
-
-class Named(_Player):
-    """One of the entities that the question names, which another player takes from the question's capital letters."""
-
-    name = "multihop-named"
-
-    def _turn(self, base: Any) -> str:
-        named = base.question.named or ("yes",)
-        return _answer(named[(self.seed + len(base.question.text)) % len(named)])
-
-
-class Lister(_Player):
-    """All that it can think of in one answer: the names in the question and the titles that one search brings up."""
-
-    name = "multihop-list"
-
-    def _turn(self, base: Any) -> str:
-        if not base.state().queries:
-            return _search(base.question.text)
-        return _answer(", ".join((*base.question.named, *base.state().pages))[:MAX_ANSWER])
-
-
-class OneSearch(_Player):
-    """Searches the question as it stands and answers with the first title found that the question does not name."""
-
-    name = "multihop-one-search"
-
-    def _turn(self, base: Any) -> str:
-        if not base.state().queries:
-            return _search(base.question.text)
-        asked = normalised(base.question.text)
-        return _answer(next((title for title in base.state().pages if normalised(title) not in asked), "unknown"))
-
-
-def _search(words: str) -> str:
-    return f"search({plain(words.replace('(', ' ').replace(')', ' '))[:400]})"
-
-
-def _answer(words: str) -> str:
-    return f"{OPEN}{words}{CLOSE}"
+    return {kind: found.most_common(1)[0][0] if found else "yes" for kind, found in counts.items()}

@@ -1,1 +1,1 @@
-"""The embedded encyclopaedia: a graph of people, places, organisations, works and events, its pages and its questions."""
+"""The embedded encyclopaedia: people, places, organisations, works, events, pages about them, and questions."""

@@ -219,7 +219,7 @@ class Asker:
     def _checked(
         self, name: str, kind: str, program: Program, text: str, about: tuple[Entity, ...], finds: list[list[Find]]
     ) -> Question | None:
-        """The question, if its answer is the only one, new, and in none of its own words, and its clues can be found."""
+        """The question, if it has one answer, which is new and not in its own words, and if its clues can be found."""
         answers = execute(self._world, program)
         if len(answers) != 1 or text in self._texts:
             return None

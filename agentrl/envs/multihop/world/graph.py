@@ -10,7 +10,8 @@ from random import Random
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.env import SPLITS
-from agentrl.envs.multihop.world.names import EVENT_NAMES, ORG_NAMES, WORK_NAMES, Namer
+from agentrl.envs.multihop.world.names import Namer
+from agentrl.envs.multihop.world.relations import phrases
 
 VERSION = 1  # raise it with every change of pages or questions
 SMALLEST, LARGEST = 1_000, 30_000
@@ -19,19 +20,8 @@ SPLIT_SHARES = (0.7, 0.15, 0.15)  # of the pages that questions of a split are a
 FIRST_FILMS, FIRST_RAILWAYS = 1865, 1780  # when those were born who made them
 AT_HOME = 0.6  # how often a fact is looked for among the pages of the same split
 OFTEN = 0.8  # how often a page states a fact that it need not state
-MAKERS = {
-    "novel": ("novelist",), "film": ("film director",), "opera": ("composer",), "painting": ("painter",),
-    "symphony": ("composer", "conductor"), "play": ("playwright",), "bridge": ("engineer", "architect"),
-    "treatise": ("chemist", "botanist", "physicist", "geologist", "philosopher", "mathematician", "astronomer"),
-    "poetry collection": ("poet",),
-}  # fmt: skip
 # When the founders of organisations were born; universities are old, so that people can have studied there.
 FOUNDERS = {"university": (0, 1690), "film studio": (FIRST_FILMS, 3000), "railway company": (FIRST_RAILWAYS, 3000)}
-ISSUERS = {
-    "novel": "publishing house", "film": "film studio", "opera": "opera company", "painting": "museum",
-    "symphony": "orchestra", "play": "opera company", "bridge": "railway company", "treatise": "publishing house",
-    "poetry collection": "publishing house",
-}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -140,7 +130,7 @@ class World:
         orgs = []
         for _ in range(self._share("org")):
             noun, seat, other = namer.kind_of("org"), rng.choice(cities), rng.choice(cities)
-            title = namer.made(ORG_NAMES[noun], seat.style, seat.title, other.title)
+            title = namer.made(noun, seat.style, seat.title, other.title)
             org = self._add(title, "org", seat, noun=noun)
             if title.startswith("University of "):
                 org.aliases = (f"{seat.title} University",)
@@ -159,14 +149,15 @@ class World:
     def _make_works(self, people: Sequence[Entity], orgs: Sequence[Entity]) -> list[Entity]:
         rng, namer, cities = self._rng, self._namer, self.of_kind("city")
         makers, issuers = _by_noun(people), _by_noun(orgs)
-        able = {noun: [person for each in nouns for person in makers.get(each, ())] for noun, nouns in MAKERS.items()}
+        known = phrases().works
+        able = {noun: [one for each in known[noun]["makers"] for one in makers.get(each, ())] for noun in known}
         for _ in range(self._share("work")):
             noun, place = namer.kind_of("work"), rng.choice(cities)
-            work = self._add(namer.made(WORK_NAMES, place.style, place.title, place.title), "work", place, noun=noun)
+            work = self._add(namer.made("work", place.style, place.title, place.title), "work", place, noun=noun)
             maker = self._pick(able[noun] or people, work)
             year = work.values["year"] = maker.values["year"] + rng.randrange(22, 55)
             work.facts["creator"] = maker.number
-            self._sometimes(work, "publisher", _born(issuers.get(ISSUERS[noun], []), 0, year))
+            self._sometimes(work, "publisher", _born(issuers.get(known[noun]["issuer"], []), 0, year))
             self._sometimes(work, "place", cities)
             self._sometimes(work, "dedicatee", _born(people, year - 80, year - 15))
         return sorted(self.of_kind("work"), key=_year)
@@ -175,7 +166,7 @@ class World:
         rng, namer, cities = self._rng, self._namer, self.of_kind("city")
         for _ in range(self._share("event")):
             noun, host, other = namer.kind_of("event"), rng.choice(cities), rng.choice(cities)
-            title = namer.made(EVENT_NAMES[noun], host.style, host.title, other.title)
+            title = namer.made(noun, host.style, host.title, other.title)
             event = self._add(title, "event", host, noun=noun)
             leader = self._pick(people, event)
             year = event.values["year"] = leader.values["year"] + rng.randrange(28, 62)

@@ -9,36 +9,6 @@ from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.world.relations import read_toml
 
 TRIES = 200
-ORG_NAMES = {
-    "university": ("University of {city}", "{city} {surname} University"),
-    "publishing house": ("{surname} & {surname2}", "{adjective} {noun} Press", "{surname} Verlag"),
-    "film studio": ("{adjective} {noun} Pictures", "{surname} Film", "{city} Studios"),
-    "museum": ("{surname} Museum", "Museum of {field} in {city}", "{city} Gallery"),
-    "research institute": ("{city} Institute of {field}", "{surname} Institute", "Observatory of {city}"),
-    "shipyard": ("{surname} Shipyard", "{surname} & {surname2} Yards", "{city} Dry Docks"),
-    "opera company": ("{city} Opera", "{adjective} {noun} Opera"),
-    "orchestra": ("{city} Philharmonic", "{surname} Chamber Orchestra", "Orchestra of {city}"),
-    "brewery": ("{surname} Brewery", "{adjective} {noun} Brewery"),
-    "railway company": ("{city} and {city2} Railway", "{surname} Railway"),
-    "newspaper": ("{city} {noun}", "The {adjective} {noun} Post", "{city} Courier"),
-    "learned society": ("{city} Society for {field}", "{surname} Society", "Academy of {field} in {city}"),
-}
-EVENT_NAMES = {
-    "congress": ("{ordinal} {city} Congress of {field}", "{city} Congress of {field}"),
-    "festival": ("{city} {noun} Festival", "{ordinal} Festival of {field} at {city}"),
-    "expedition": ("{surname} Expedition", "{surname} and {surname2} Expedition", "{adjective} {noun} Expedition"),
-    "exhibition": ("{city} Exhibition of {field}", "{adjective} {noun} Exhibition"),
-    "regatta": ("{city} Regatta", "{surname} Cup"),
-    "strike": ("{city} {noun} Strike", "{surname} Strike"),
-    "tournament": ("{city} Masters", "{surname} Tournament", "{ordinal} {city} Tournament"),
-}
-WORK_NAMES = (
-    "The {adjective} {noun}", "The {noun} and the {noun2}", "A {adjective} {noun}", "{noun} of {city}",
-    "The {noun} of {surname}", "{adjective} {noun}, {adjective2} {noun2}", "{given} and the {noun}",
-    "The {adjective} {noun} of {city}", "Last {noun} for {given}",
-)  # fmt: skip
-REGION_NAMES = ("Upper {name}", "Lower {name}", "{name}", "{name} Province", "{name} Highlands", "{name} Coast")
-ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
 
 
 class Namer:
@@ -49,6 +19,7 @@ class Namer:
         self.styles: list[dict[str, list[str]]] = found["styles"]
         self.shares: dict[str, dict[str, int]] = found["shares"]
         self._words: dict[str, list[str]] = found["words"]
+        self._patterns: dict[str, list[str]] = found["patterns"]
         self._rng = rng
         self._taken: set[str] = set()
 
@@ -88,13 +59,13 @@ class Namer:
 
     def region(self, style: int) -> str:
         """A part of a country."""
-        return self._rng.choice(REGION_NAMES).format(name=self.place(style, ending=False))
+        return self._rng.choice(self._patterns["region"]).format(name=self.place(style, ending=False))
 
-    def made(self, patterns: tuple[str, ...], style: int, city: str, city2: str) -> str:
-        """A name by one of the patterns."""
-        rng, words = self._rng, self._words
+    def made(self, kind: str, style: int, city: str, city2: str) -> str:
+        """A name of a work, or of this kind of organisation or event."""
+        rng, words, patterns = self._rng, self._words, self._patterns[kind]
         for _ in range(TRIES):
-            fields: dict[str, Any] = {"city": city, "city2": city2, "ordinal": rng.choice(ORDINALS)}
+            fields: dict[str, Any] = {"city": city, "city2": city2, "ordinal": rng.choice(self._patterns["ordinals"])}
             fields |= {
                 "surname": self.surname(style),
                 "surname2": self.surname(style),
@@ -106,7 +77,7 @@ class Namer:
             name = rng.choice(patterns).format(**fields)
             if self._take(name):
                 return name
-        raise RuntimeError(f"there are no more names like {patterns[0]!r}")
+        raise RuntimeError(f"there are no more names of the kind {kind!r}")
 
     def _syllables(self, style: int, count: int, closed: bool = True) -> str:
         sounds, choice = self.styles[style], self._rng.choice

@@ -43,7 +43,7 @@ class Phrases:
 
     opens: dict[str, tuple[Text, ...]]
     fills: dict[str, tuple[Text, ...]]
-    works: dict[str, dict[str, str]]
+    works: dict[str, dict[str, Any]]
 
 
 def read_toml(name: str) -> dict[str, Any]:
