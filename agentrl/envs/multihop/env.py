@@ -40,7 +40,7 @@ class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
     Which river flows through the city where the director of a film was born? No page says it: the film's page names the
     director, the director's page the city, the city's page the river. The agent has a search engine and five turns.
 
-    By default the encyclopaedia is generated from a seed: people, places, organisations, works and events with 35 kinds
+    By default the encyclopaedia is generated from a seed: people, places, organisations, works and events with 34 kinds
     of facts, written as 20,000 pages of varied prose. Questions take two to four pages, and are of three kinds:
     *composition* follows facts from what the question names; *bridge* first asks for what two clues fit; *comparison*
     asks for a further fact of the one of two that is older, larger or longer, never for its name, never yes or no.

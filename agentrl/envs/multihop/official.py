@@ -94,7 +94,7 @@ def _decoded(path: str, data: bytes, kind: Any, at: int, whole: bytes | None = N
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         found = _AT_BYTE.search(str(error))
-        at += int(found[1]) if found else 0
+        at += int(found[1]) if found else len(data)
         raise ConfigError(f"{path}, line {_line(whole or data, at)}: this is not JSON ({str(error)[:100]})") from None
 
 
@@ -254,6 +254,8 @@ class DataSet:
 
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each split."""
+        if not any(rows for _, rows in self.rows):
+            raise ConfigError(f"there is no question with an answer in {', '.join(path for _, path in self.files)}")
         exact = {page: number for number, page in enumerate(self.pages)}
         titled = {page.title: number for number, page in reversed(list(enumerate(self.pages)))}
         other_names = read_aliases(self.aliases) if self.aliases else {}
@@ -269,8 +271,6 @@ class DataSet:
                 question = Question(name, row.text, row.answers[0], tuple(names), row.kind, tuple(filter(None, finds)))
                 for each in self._splits(split, row):
                     found[each].append(question)
-        if not any(found.values()):
-            raise ConfigError(f"there is no question with an answer in {', '.join(path for _, path in self.files)}")
         return found
 
     def _splits(self, split: str, row: Row) -> tuple[str, ...]:

@@ -180,7 +180,7 @@ class Asker:
         ask = self._asked(f"that {'person' if winner.kind == 'person' else winner.noun}", steps)
         text = self._rng.choice(SETTINGS).format(a=names[0], b=names[1], how=how, ask=ask)
         finds = [[Find(each.number, each.title) for each in (first, second)]]
-        finds += [[Find(each.number, each.title) for each in pair]] if before else []
+        finds += [[Find(each.number, each.title) for each in (loser, winner)]] if before else []
         finds += [[Find(step.entity.number, step.entity.title)] for step in steps[1:]]
         return program, text[0].upper() + text[1:], (first, second), finds
 
