@@ -34,7 +34,9 @@ def run(quick: bool = False) -> dict[str, Any]:
         collection: Collection = base.collection
         asked = [question.text for question in collection.questions["train"]]
         results = [
-            result(f"{name} {size:,}", "agentrl", agentrl.__version__, rates(work, seconds, repeats), f"{name} a second")
+            result(
+                f"{name} {size:,}", "agentrl", agentrl.__version__, rates(work, seconds, repeats), f"{name} a second"
+            )
             for name, work in (("resets", resets(env)), ("turns", turns(env)))
         ]
         results += search_cases(collection.index.index, asked[: 50 if quick else 2_000])

@@ -10,6 +10,7 @@ from agentrl.core.cache import cached_arrays
 from agentrl.envs.common.search.encoders import Encoder
 
 AT_ONCE = 512  # documents
+PLACES = 6  # of similarities: where a sum is cut for speed, equal vectors differ beyond
 RANK_CONSTANT = 60  # of reciprocal rank fusion, as its authors chose it (Cormack, Clarke and Buettcher, 2009)
 
 
@@ -44,10 +45,13 @@ class DenseIndex:
 
     def search(self, query: str, k: int) -> list[int]:
         """The numbers of the k nearest documents, nearest first; of equally near ones the smaller number first."""
-        near = self._vectors @ self._encoder.encode([query])[0]
+        near = np.round(self._vectors @ self._encoder.encode([query])[0], PLACES)
         k = min(k, len(near))
-        best = np.argpartition(-near, k - 1)[:k] if k else np.zeros(0, np.int64)
-        return sorted(best.tolist(), key=lambda number: (-near[number], number))
+        if k == 0:
+            return []
+        least = np.partition(near, len(near) - k)[len(near) - k]
+        best = np.flatnonzero(near >= least).tolist()
+        return sorted(best, key=lambda number: (-near[number], number))[:k]
 
 
 def fused(rankings: Sequence[Sequence[int]], constant: int = RANK_CONSTANT) -> list[int]:
