@@ -250,6 +250,29 @@ FAMILIES: tuple[Family, ...] = (
         interpreter="agentrl.envs.alfworld.real:INTERPRETER",
     ),
     Family(
+        name="multihop",
+        envs=(
+            Entry(
+                id="agentrl/MultiHopQA-Text-v0",
+                kind="Text",
+                entry_point="agentrl.envs.multihop.env:MultiHopQAEnv",
+                summary="Search an encyclopaedia until a question of several hops can be answered.",
+            ),
+        ),
+        policies={
+            f"multihop-{name}": Part(f"agentrl.envs.multihop.players:{attribute}", f"{summary} (questions)")
+            for name, attribute, summary in (
+                ("commonest", "Commonest", "gives the commonest answer of the asked kind"),
+                ("named", "Named", "answers with an entity of the question"),
+                ("list", "Lister", "answers with all names of the question and of one search"),
+                ("one-search", "OneSearch", "searches the question, answers with the first new title"),
+            )
+        },
+        benches={
+            "multihop": Bench("benchmarks.multihop:run", "resets, steps and searches of the encyclopaedia; bm25s")
+        },
+    ),
+    Family(
         name="webarena",
         envs=_kinds(
             "WebArenaLite",

@@ -57,6 +57,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     system_prompt: str = ""
     action_names: tuple[str, ...] = ()  # the primitive actions, where there is a finite list of them
     action_separator: str = ", "  # joins primitive actions into one turn
+    free_answers: bool = False  # may the tags of a reply hold an answer in plain words, in the place of actions?
     reply_format: str = ""  # the tags of a reply, where the environment asks for others than the suite's own
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     step_penalty: float = 0.0  # what every action costs

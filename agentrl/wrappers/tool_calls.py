@@ -41,7 +41,8 @@ class ToolCalls(AgentWrapper):
     An action is a call `{"name", "arguments"}`, a call in OpenAI's shape `{"function": {"name", "arguments"}}` whose
     arguments may be a JSON string, a message with `tool_calls`, or a list of calls; as Python objects or as JSON text,
     bare or between `<answer>` and `</answer>`. Up to `max_parallel` calls (default: the environment's actions a turn)
-    run in order.
+    run in order. Where an environment asks for an answer in plain words (`free_answers`), the tags may hold that
+    instead, as published policies write it.
 
     The contract's rules for turns hold for calls: an unknown tool or a wrong argument is an invalid action (calls
     before it keep their effect, those after it do not run); text that is not JSON, too long or too deeply nested is an
@@ -99,7 +100,8 @@ class ToolCalls(AgentWrapper):
         """Calls to text; total."""
         calls, problem = read_calls(action)
         if problem:
-            return Translation(UNREADABLE, problem)
+            said = getattr(self.unwrapped, "free_answers", False) and is_plain_answer(action)
+            return Translation(action) if said else Translation(UNREADABLE, problem)
         parts: list[str] = []
         for number, call in enumerate(calls[: self.max_parallel], 1):
             part, problem = self._translate_call(call)
@@ -164,6 +166,14 @@ def read_calls(action: Any) -> tuple[list[Any], str | None]:
     if not isinstance(action, (list, tuple)):
         return [], "a tool call is a JSON object, or a list of them"
     return (list(action), None) if action else ([], "no tool call given")
+
+
+def is_plain_answer(action: Any) -> bool:
+    """Does one pair of tags hold words that are not meant as JSON?"""
+    if not isinstance(action, str) or OPEN not in action:
+        return False
+    text, _ = extract_answer(action)
+    return text is not None and not text.lstrip().startswith(("{", "["))
 
 
 def unpack_call(call: Any) -> tuple[str, Any, str | None]:

@@ -1,0 +1,299 @@
+"""Files of HotpotQA, 2WikiMultiHopQA and MuSiQue, and of projects that wrote them in layouts of their own.
+
+Whatever does not fit is one `ConfigError` that names the file and the line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from agentrl.core.cache import cache_dir
+from agentrl.core.env import SPLITS
+from agentrl.core.errors import ConfigError
+from agentrl.core.files import read_regular, sha256_of
+from agentrl.envs.common.search import RepairingIndex
+from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.multihop.actions import MAX_ANSWER, plain
+from agentrl.envs.multihop.answers import normalised
+from agentrl.envs.multihop.collection import Collection, kept_questions
+from agentrl.envs.multihop.questions import Find, Question
+
+VERSION = 1
+CUTS = ("hash", "none")
+_AT_BYTE = re.compile(r"byte (\d+)")
+_REFERENCE = re.compile(r"#(\d+)")
+Files = Sequence[tuple[str, str]]
+
+
+class Paragraph(NamedTuple):
+    """A page of the corpus."""
+
+    title: str
+    text: str
+
+
+class Row(NamedTuple):
+    """One question as a file has it: its paragraphs, and the supporting ones by stages."""
+
+    id: str
+    text: str
+    answers: list[str]
+    kind: str
+    entity: str  # of the answer, in 2WikiMultiHopQA's list of aliases
+    paragraphs: list[Paragraph]
+    stages: list[list[Paragraph]]
+
+
+# ---------------------------------------------------------------------- JSON, and JSON lines
+
+
+def read_items(path: str) -> Iterator[tuple[Callable[[], str], Any]]:
+    """Every object of a file, and where it stands."""
+    try:
+        data = read_regular(path).removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
+    start = data.lstrip()[:1]
+    if start == b"[":
+        items = _decoded(path, data, list[msgspec.Raw], 0)
+        at = 0
+        for item in items:
+            at = data.find(bytes(item), at)
+            yield (lambda at=at: f"{path}, line {_line(data, at)}"), _decoded(path, bytes(item), Any, at, data)
+            at += len(bytes(item))
+        return
+    first = data.lstrip().partition(b"\n")[0].strip()
+    if start == b"{" and not (first.endswith(b"}") and _is_json(first)):  # one object that spans several lines
+        for title, text in _decoded(path, data, dict[str, Any], 0).items():
+            yield (lambda title=title: f"{path}, entry {title[:60]!a}"), {"title": title, "text": text}
+        return
+    at = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            yield (lambda number=number: f"{path}, line {number}"), _decoded(path, line, Any, at, data)
+        at += len(line) + 1
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _decoded(path: str, data: bytes, kind: Any, at: int, whole: bytes | None = None) -> Any:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        found = _AT_BYTE.search(str(error))
+        at += int(found[1]) if found else len(data)
+        raise ConfigError(f"{path}, line {_line(whole or data, at)}: this is not JSON ({str(error)[:100]})") from None
+
+
+def _line(data: bytes, at: int) -> int:
+    return data.count(b"\n", 0, at) + 1
+
+
+# ---------------------------------------------------------------------- the layouts
+
+
+def read_questions(path: str) -> Iterator[Row]:
+    """The questions of a file that have an answer."""
+    for where, item in read_items(path):
+        try:
+            if (row := read_row(item)) is not None:
+                yield row
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            said = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise ConfigError(f"{where()}: this is no question of a known layout ({said[:120]})") from None
+
+
+def read_row(item: Any) -> Row | None:
+    """One question; None where it has no answer, or one that is too long to be given."""
+    if not isinstance(item, Mapping):
+        raise TypeError("an object was expected")
+    extra = item.get("metadata")
+    item = {**(extra if isinstance(extra, Mapping) else {}), **item}  # FlashRAG keeps the rest of a question there
+    text = _text(item["question"] if "question" in item else item["question_text"])
+    answers = [answer for answer in _answers(item) if answer and len(answer) <= MAX_ANSWER]
+    if item.get("answerable") is False or not answers or not normalised(answers[0]):
+        return None
+    name = _text(str(item.get("_id") or item.get("id") or item.get("question_id") or ""))[:80]
+    paragraphs, stages = _paragraphs(item)
+    kind = (
+        _text(item["type"])
+        if isinstance(item.get("type"), str)
+        else name.partition("_")[0]
+        if "hop" in name[:6]
+        else "unknown"
+    )
+    return Row(
+        name or hashlib.sha256(text.encode()).hexdigest()[:16],
+        text,
+        answers,
+        kind,
+        str(item.get("answer_id") or ""),
+        paragraphs,
+        stages,
+    )
+
+
+def _answers(item: Mapping[str, Any]) -> list[str]:
+    if "answers_objects" in item:  # IRCoT
+        found = [span for each in item["answers_objects"] for span in each["spans"]]
+    else:
+        given = item["golden_answers"] if "golden_answers" in item else item["answer"]
+        found = [given] if isinstance(given, str) else list(given)
+    return list(dict.fromkeys(_text(each) for each in (*found, *item.get("answer_aliases", ()))))
+
+
+def _paragraphs(item: Mapping[str, Any]) -> tuple[list[Paragraph], list[list[Paragraph]]]:
+    if listed := item.get("paragraphs") or item.get("contexts"):  # MuSiQue, IRCoT
+        found = [Paragraph(_text(each["title"]), _text(each["paragraph_text"])) for each in listed]
+        steps = item.get("question_decomposition")
+        if isinstance(steps, list) and all(isinstance(step.get("paragraph_support_idx"), int) for step in steps):
+            places = {each.get("idx", place): place for place, each in enumerate(listed)}
+            return found, _by_reference(steps, [found[places[step["paragraph_support_idx"]]] for step in steps])
+        return found, [[page] for page, each in zip(found, listed, strict=True) if each.get("is_supporting")]
+    context, facts = item.get("context", ()), item.get("supporting_facts", ())
+    if isinstance(context, Mapping):  # as the datasets library writes it
+        context = list(
+            zip(context["title"], context["sentences" if "sentences" in context else "content"], strict=True)
+        )
+    titles = facts["title"] if isinstance(facts, Mapping) else [fact[0] for fact in facts]
+    found = [Paragraph(_text(title), _joined(sentences)) for title, sentences in context]
+    known = {page.title: page for page in reversed(found)}
+    wanted = dict.fromkeys(map(_text, titles))
+    return found, [[known.get(title, Paragraph(title, ""))] for title in wanted]
+
+
+def _by_reference(steps: Sequence[Mapping[str, Any]], pages: Sequence[Paragraph]) -> list[list[Paragraph]]:
+    """A step that mentions the answer of another ("#1") comes after it."""
+    levels: list[int] = []
+    for step in steps:
+        before = [int(number) - 1 for number in _REFERENCE.findall(str(step.get("question", "")))]
+        levels.append(1 + max((levels[place] for place in before if 0 <= place < len(levels)), default=-1))
+    return [
+        [page for page, level in zip(pages, levels, strict=True) if level == each] for each in range(max(levels) + 1)
+    ]
+
+
+def read_corpus(path: str) -> Iterator[Paragraph]:
+    """The pages of a file."""
+    for where, item in read_items(path):
+        try:
+            if "contents" in item:  # Pyserini's layout: the title in quotes, then the text
+                title, _, text = str(item["contents"]).partition("\n")
+                yield Paragraph(_text(title).strip('"'), _text(text))
+            else:
+                body = item["text"] if "text" in item else item["paragraph_text"]
+                yield Paragraph(_text(item["title"]), _joined(body))
+        except (KeyError, TypeError, ValueError) as error:
+            said = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise ConfigError(f"{where()}: this is no page of a known layout ({said[:120]})") from None
+
+
+def read_aliases(path: str) -> dict[str, list[str]]:
+    """Entity -> its other names, as 2WikiMultiHopQA lists them."""
+    found = {}
+    for where, item in read_items(path):
+        try:
+            found[str(item["Q_id"])] = [_text(each) for each in item["aliases"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"{where()}: this is no entry with Q_id and aliases ({str(error)[:100]})") from None
+    return found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text was expected, not {type(value).__name__}")
+    return plain(value).replace("<", "(").replace(">", ")")
+
+
+def _joined(sentences: Any) -> str:
+    return _text(sentences) if isinstance(sentences, str) else " ".join(_text(each) for each in sentences if each)
+
+
+# ---------------------------------------------------------------------- the collection
+
+
+class DataSet:
+    """The files of a data set, read once, and only if something of them is missing from the cache."""
+
+    def __init__(self, files: Files, corpus: str | None, aliases: str | None, cuts: str) -> None:
+        self.files, self.corpus, self.aliases, self.cuts = files, corpus, aliases, cuts
+
+    @cached_property
+    def rows(self) -> list[tuple[str, list[Row]]]:
+        """The questions of each file."""
+        return [(split, list(read_questions(path))) for split, path in self.files]
+
+    @cached_property
+    def pages(self) -> list[Paragraph]:
+        """The corpus: every page once."""
+        every: Iterable[Paragraph] = (page for _, rows in self.rows for row in rows for page in row.paragraphs)
+        found = list(dict.fromkeys(read_corpus(self.corpus) if self.corpus else every))
+        if not found:
+            raise ConfigError(
+                "there are no pages to search: the questions come without paragraphs; give a file as corpus"
+            )
+        return found
+
+    def documents(self) -> list[tuple[str, str, str]]:
+        """The corpus as the search engine takes it."""
+        texts = (f"{page.title}\n{page.text}" for page in self.pages)
+        return [(str(number), text, text) for number, text in enumerate(texts)]
+
+    def questions(self) -> dict[str, list[Question]]:
+        """The questions of each split."""
+        if not any(rows for _, rows in self.rows):
+            raise ConfigError(f"there is no question with an answer in {', '.join(path for _, path in self.files)}")
+        exact = {page: number for number, page in enumerate(self.pages)}
+        titled = {page.title: number for number, page in reversed(list(enumerate(self.pages)))}
+        other_names = read_aliases(self.aliases) if self.aliases else {}
+        found: dict[str, list[Question]] = {split: [] for split in SPLITS}
+        taken: set[str] = set()
+        for split, rows in self.rows:
+            for row in rows:
+                stages = [[(page, exact.get(page, titled.get(page.title))) for page in stage] for stage in row.stages]
+                finds = [tuple(Find(n, page.title) for page, n in stage if n is not None) for stage in stages]
+                name = row.id if row.id not in taken else f"{row.id}-{len(taken)}"
+                taken.add(name)
+                names = (*row.answers[1:], *other_names.get(row.entity, ()))
+                question = Question(name, row.text, row.answers[0], tuple(names), row.kind, tuple(filter(None, finds)))
+                for each in self._splits(split, row):
+                    found[each].append(question)
+        return found
+
+    def _splits(self, split: str, row: Row) -> tuple[str, ...]:
+        if split or self.cuts == "none":
+            return (split,) if split else SPLITS
+        lot = int(hashlib.sha256(normalised(row.text).encode()).hexdigest()[:8], 16) % 10
+        return ("dev",) if lot == 8 else ("test",) if lot == 9 else ("train",)
+
+
+def build_official(files: Files, corpus: str | None, aliases: str | None, cuts: str) -> Collection:
+    """The pages and questions of files."""
+    key = hashlib.sha256(f"{VERSION} {cuts}".encode())
+    for split, path in (*files, ("corpus", corpus), ("aliases", aliases)):
+        if path is not None:
+            try:
+                key.update(f"{split} {sha256_of(path)} ".encode())
+            except OSError as error:
+                raise ConfigError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
+    fingerprint = f"files-{key.hexdigest()[:24]}"
+    folder, source = f"multihop/{fingerprint}", DataSet(files, corpus, aliases, cuts)
+    questions = kept_questions(folder, source.questions)
+    with progress_bar("indexing pages, once") as progress:
+        index = RepairingIndex(
+            cache_dir() / folder, source.documents, fingerprint=fingerprint, processes=2, progress=progress
+        )
+    return Collection(folder, index, questions)

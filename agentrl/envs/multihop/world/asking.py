@@ -1,0 +1,249 @@
+"""Questions of two to four pages about a world: along a chain, from clues, or after a comparison.
+
+Every question is a `Program`. Its answer is what `execute` finds by running the program over the whole graph; a program
+that has not exactly one answer is no question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import NamedTuple
+
+from agentrl.envs.multihop.answers import normalised
+from agentrl.envs.multihop.questions import Find, Question
+from agentrl.envs.multihop.world.graph import Entity, World
+from agentrl.envs.multihop.world.pages import fields_of, shown_number
+from agentrl.envs.multihop.world.relations import Relation, relations
+
+GROUPS = (
+    *(("composition", hops) for hops in (2, 3, 4)),
+    *(("bridge", hops) for hops in (2, 3, 4)),
+    *(("comparison", hops) for hops in (3, 4)),
+)
+TRIES = 400  # for each question
+SAME_ANSWER = {"train": 3, "dev": 1, "test": 1}  # how many questions of a split may have the same answer
+MAKER_OF = {"work": "creator", "org": "founder", "event": "leader"}
+SETTINGS = (
+    "Of {a} and {b}, take the one that {how}. {ask}",
+    "Compare {a} with {b}, and consider the one that {how}. {ask}",
+    "{a} or {b}: one of the two {how}. {ask}",
+)
+Answer = Entity | int
+Finds = Callable[[str, int], bool]
+
+
+class Program(NamedTuple):
+    """What a question asks, in terms of the graph."""
+
+    path: tuple[str, ...]  # relations from the start to the answer
+    start: tuple[int, ...] = ()  # one page, or two to be compared
+    clues: tuple[tuple[str, int], ...] = ()  # in the place of a start: what is stated of it
+    noun: str = ""  # what kind of thing the clues are about
+    before: str = ""  # a relation that leads from the two pages to those that are compared
+    by: str = ""  # the number that they are compared by
+    least: bool = True
+
+
+def execute(world: World, program: Program) -> list[Answer]:
+    """Every answer that a program has in the world."""
+    here = [world.entities[page] for page in program.start]
+    if program.clues:
+        (relation, page), *others = program.clues
+        here = [each for each in world.holders(relation, page) if each.noun == program.noun]
+        here = [each for each in here if all(each.facts.get(name) == value for name, value in others)]
+    if program.by:
+        if program.before:
+            here = [world.entities[each.facts[program.before]] for each in here]
+        best = (min if program.least else max)(each.values[program.by] for each in here)
+        here = [each for each in here if each.values[program.by] == best]
+    for relation in program.path[:-1]:
+        here = [world.entities[each.facts[relation]] for each in here if relation in each.facts]
+    last, found = program.path[-1], []
+    for each in here:
+        if last in each.facts:
+            found.append(world.entities[each.facts[last]])
+        elif last in each.values:
+            found.append(each.values[last])
+    return list(dict.fromkeys(found))
+
+
+class Step(NamedTuple):
+    """What is asked of an entity on the way."""
+
+    entity: Entity
+    relation: Relation
+
+
+class Asker:
+    """Makes the questions of one split: all their evidence stands on pages of that split."""
+
+    def __init__(self, world: World, split: str, finds: Finds) -> None:
+        self._world, self._split, self._finds = world, split, finds
+        self._rng = Random(f"questions {world.seed} {split}")
+        self._pages = [entity for entity in world.entities if entity.split == split]
+        self._alike: dict[tuple[str, str], list[Entity]] = {}  # what may be compared
+        for entity in self._pages:
+            self._alike.setdefault((entity.kind, entity.noun), []).append(entity)
+        self._answers: Counter[str] = Counter()
+        self._texts: set[str] = set()
+
+    def questions(self, count: int) -> Iterator[Question]:
+        """As many as wanted, of all groups in turn; fewer where the world has no more."""
+        tired: Counter[tuple[str, int]] = Counter()
+        number = 0
+        while number < count and len(tired) < len(GROUPS):
+            for group in GROUPS:
+                if number < count and group not in tired:
+                    if (question := self._question(f"{self._split}-{number}", *group)) is None:
+                        tired[group] += 1
+                    else:
+                        number += 1
+                        yield question
+
+    def _question(self, name: str, kind: str, hops: int) -> Question | None:
+        for _ in range(TRIES):
+            found = getattr(self, f"_{kind}")(hops)
+            if found is not None and (question := self._checked(name, kind, *found)) is not None:
+                return question
+        return None
+
+    # ------------------------------------------------------------------ the three kinds
+
+    def _composition(self, hops: int) -> tuple | None:
+        start = self._rng.choice(self._pages)
+        if not (steps := self._walk(start, hops, ())):
+            return None
+        program = Program(tuple(step.relation.name for step in steps), (start.number,))
+        return (
+            program,
+            self._asked(named(start), steps),
+            (start,),
+            [[Find(s.entity.number, s.entity.title)] for s in steps],
+        )
+
+    def _bridge(self, hops: int) -> tuple | None:
+        start = self._rng.choice(self._pages)
+        told = [each for each in relations().get(start.kind, ()) if each.name in start.facts and each.clue]
+        if len(told) < 2:
+            return None
+        clues = self._rng.sample(told, 2)
+        if not (steps := self._walk(start, hops, tuple(each.name for each in clues))):
+            return None
+        stated = [self._world.entities[start.facts[each.name]] for each in clues]
+        pairs = tuple((each.name, other.number) for each, other in zip(clues, stated, strict=True))
+        program = Program(tuple(step.relation.name for step in steps), clues=pairs, noun=start.noun)
+        words = [
+            self._rng.choice(each.clue).format(**{**fields_of(start), "y": mention(other)})
+            for each, other in zip(clues, stated, strict=True)
+        ]
+        who = "who" if start.kind == "person" else "that"
+        query = " ".join([start.noun, *(other.title for other in stated)])
+        finds = [[Find(step.entity.number, step.entity.title)] for step in steps]
+        finds[0] = [Find(start.number, query)]
+        subject = f"the {start.noun} {who} {' and '.join(words)}"
+        return program, self._asked(subject, steps), tuple(stated), finds
+
+    def _comparison(self, hops: int) -> tuple | None:
+        first = self._rng.choice(self._pages)
+        second = self._rng.choice(self._alike[first.kind, first.noun])
+        makers = hops == 4 and first.kind in MAKER_OF and self._rng.random() < 0.5
+        before = MAKER_OF[first.kind] if makers else ""
+        pair = [self._world.entities[each.facts[before]] if before else each for each in (first, second)]
+        if len({first, second, *pair}) < (4 if before else 2) or pair[0].kind != pair[1].kind:
+            return None
+        by = next((each for each in relations().get(pair[0].kind, ()) if each.least), None)
+        if by is None or any(each.split != self._split for each in pair):
+            return None
+        if pair[0].values[by.name] == pair[1].values[by.name]:
+            return None
+        least = self._rng.random() < 0.5
+        winner, loser = sorted(pair, key=lambda each: each.values[by.name], reverse=not least)
+        steps = self._walk(winner, 1 if before else hops - 1, (before,), avoid=(first, second, *pair))
+        if not steps:
+            return None
+        path = tuple(step.relation.name for step in steps)
+        program = Program(path, (first.number, second.number), before=before, by=by.name, least=least)
+        # The other one must not have the same answer.
+        if execute(self._world, Program(path, (loser.number,))) == execute(
+            self._world, Program(path, (winner.number,))
+        ):
+            return None
+        lead = next(each for each in relations()[first.kind] if each.name == before) if before else None
+        names = [
+            self._rng.choice(lead.np).format(**{**fields_of(e), "x": named(e)}) if lead else named(e)
+            for e in (first, second)
+        ]
+        how = self._rng.choice(by.least if least else by.most)
+        how = how.replace(" of the two", "") if " of the two" in how and self._rng.random() < 0.5 else how
+        ask = self._asked(f"that {'person' if winner.kind == 'person' else winner.noun}", steps)
+        text = self._rng.choice(SETTINGS).format(a=names[0], b=names[1], how=how, ask=ask)
+        finds = [[Find(each.number, each.title) for each in (first, second)]]
+        finds += [[Find(each.number, each.title) for each in (loser, winner)]] if before else []
+        finds += [[Find(step.entity.number, step.entity.title)] for step in steps[1:]]
+        return program, text[0].upper() + text[1:], (first, second), finds
+
+    # ------------------------------------------------------------------ parts
+
+    def _walk(self, start: Entity, count: int, but: tuple[str, ...], avoid: tuple[Entity, ...] = ()) -> list[Step]:
+        """Relations that lead away from an entity, the first not among `but`, over pages of this split; empty where a
+        step leads back, or nowhere."""
+        steps: list[Step] = []
+        here, seen = start, {start, *avoid}
+        for left in reversed(range(count)):
+            open_ = [each for each in relations().get(here.kind, ()) if each.name not in but]
+            open_ = [each for each in open_ if (left == 0 and each.is_literal) or each.name in here.facts]
+            if not open_:
+                return []
+            relation = self._rng.choice(open_)
+            steps.append(Step(here, relation))
+            if relation.is_literal:
+                break
+            here = self._world.entities[here.facts[relation.name]]
+            if here in seen or (left and here.split != self._split):
+                return []
+            seen.add(here)
+            but = (relation.name,) if relation.name in ("spouse", "twin") else ()
+        return steps
+
+    def _asked(self, subject: str, steps: list[Step]) -> str:
+        """The question that follows these steps from what the subject names."""
+        for number, step in enumerate(steps, 1):
+            forms = step.relation.ask if number == len(steps) else step.relation.np
+            fields = {**fields_of(step.entity), "x": subject}
+            form = self._rng.choice(forms).format_map(fields)
+            subject = form.format_map(fields)  # a form may hold words of the kind of work, which hold the subject
+        return subject
+
+    def _checked(
+        self, name: str, kind: str, program: Program, text: str, about: tuple[Entity, ...], finds: list[list[Find]]
+    ) -> Question | None:
+        """The question, if it has one answer, which is new and not in its own words, and if its clues can be found."""
+        answers = execute(self._world, program)
+        if len(answers) != 1 or text in self._texts:
+            return None
+        answer, asked, aliases = answers[0], program.path[-1], ()
+        if isinstance(answer, Entity):
+            answer, asked, aliases = answer.title, answer.kind, answer.aliases
+        else:
+            answer = shown_number(asked, answer)
+        key = normalised(answer)
+        if self._answers[key] >= SAME_ANSWER[self._split] or f" {key} " in f" {normalised(text)} ":
+            return None
+        if kind == "bridge" and not self._finds(finds[0][0].query, finds[0][0].page):
+            return None
+        self._answers[key] += 1
+        self._texts.add(text)
+        titles = tuple(each.title for each in about)
+        return Question(name, text, answer, aliases, kind, tuple(map(tuple, finds)), asked, titles)
+
+
+def named(entity: Entity) -> str:
+    """How a question names what it starts from."""
+    return f"the {entity.noun} {entity.title}" if entity.kind in ("work", "org") else mention(entity)
+
+
+def mention(entity: Entity) -> str:
+    """A name inside a sentence."""
+    return f"the {entity.title}" if entity.kind in ("event", "river") else entity.title

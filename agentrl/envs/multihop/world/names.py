@@ -1,0 +1,92 @@
+"""Names that nothing else in the world has: of people and places in the sounds of a country, of works, of events."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from agentrl.envs.multihop.answers import normalised
+from agentrl.envs.multihop.world.relations import read_toml
+
+TRIES = 200
+
+
+class Namer:
+    """Makes names, each of them once."""
+
+    def __init__(self, rng: Random) -> None:
+        found = read_toml("names.toml")
+        self.styles: list[dict[str, list[str]]] = found["styles"]
+        self.shares: dict[str, dict[str, int]] = found["shares"]
+        self._words: dict[str, list[str]] = found["words"]
+        self._patterns: dict[str, list[str]] = found["patterns"]
+        self._rng = rng
+        self._taken: set[str] = set()
+
+    def kind_of(self, kind: str) -> str:
+        """What kind of person, organisation, work or event, at random."""
+        shares = self.shares[kind]
+        return self._rng.choices(list(shares), list(shares.values()))[0]
+
+    def person(self, style: int, woman: bool) -> tuple[str, str, str]:
+        """Full name, surname, and the name with an initial in the middle, under which the person is also known."""
+        for _ in range(TRIES):
+            given, surname = self.given(style, woman), self.surname(style)
+            if self._take(f"{given} {surname}"):
+                middle = self.given(style, woman)[0]
+                return f"{given} {surname}", surname, f"{given} {middle}. {surname}"
+        raise RuntimeError("there are no more names for people")
+
+    def given(self, style: int, woman: bool) -> str:
+        """A given name."""
+        ending = self._rng.choice(self.styles[style]["women" if woman else "men"])
+        return (self._syllables(style, self._rng.choice((1, 1, 2)), closed=False) + ending).capitalize()
+
+    def surname(self, style: int) -> str:
+        """A family name."""
+        return (
+            self._syllables(style, self._rng.choice((1, 2, 2))) + self._rng.choice(self.styles[style]["surnames"])
+        ).capitalize()
+
+    def place(self, style: int, ending: bool = True) -> str:
+        """A city, or without its ending something that is none."""
+        for _ in range(TRIES):
+            name = self._syllables(style, self._rng.choice((1, 2, 2, 3) if ending else (2, 3)))
+            name = (name + self._rng.choice(self.styles[style]["cities"]) if ending else name + "a").capitalize()
+            if self._take(name):
+                return name
+        raise RuntimeError("there are no more names for places")
+
+    def region(self, style: int) -> str:
+        """A part of a country."""
+        return self._rng.choice(self._patterns["region"]).format(name=self.place(style, ending=False))
+
+    def made(self, kind: str, style: int, city: str, city2: str) -> str:
+        """A name of a work, or of this kind of organisation or event."""
+        rng, words, patterns = self._rng, self._words, self._patterns[kind]
+        for _ in range(TRIES):
+            fields: dict[str, Any] = {"city": city, "city2": city2, "ordinal": rng.choice(self._patterns["ordinals"])}
+            fields |= {
+                "surname": self.surname(style),
+                "surname2": self.surname(style),
+                "field": rng.choice(words["fields"]),
+            }
+            fields |= {"given": self.given(style, rng.random() < 0.5)}
+            fields |= {name: rng.choice(words["adjectives"]) for name in ("adjective", "adjective2")}
+            fields |= {name: rng.choice(words["nouns"]) for name in ("noun", "noun2")}
+            name = rng.choice(patterns).format(**fields)
+            if self._take(name):
+                return name
+        raise RuntimeError(f"there are no more names of the kind {kind!r}")
+
+    def _syllables(self, style: int, count: int, closed: bool = True) -> str:
+        sounds, choice = self.styles[style], self._rng.choice
+        parts = [choice(sounds["onsets"]) + choice(sounds["vowels"]) for _ in range(count)]
+        return "".join(parts) + (choice(sounds["codas"]) if closed else choice(sounds["codas"][-3:]))
+
+    def _take(self, name: str) -> bool:
+        key = normalised(name)
+        if key in self._taken:
+            return False
+        self._taken.add(key)
+        return True

@@ -1,0 +1,68 @@
+"""The pages of a world: what is true of each thing, in varied sentences, among others that no question asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from agentrl.envs.multihop.world.graph import Entity, World
+from agentrl.envs.multihop.world.relations import choose, phrases, relations
+
+FILLS = (2, 3, 3, 4)  # sentences on a page that state no fact of the graph
+
+
+class Pages:
+    """The pages of a world in order, as the search engine takes them: number, text to be searched, text to be shown."""
+
+    def __init__(self, seed: int, size: int) -> None:
+        self.world = World(seed, size)
+
+    def __len__(self) -> int:
+        return len(self.world)
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        for entity in self.world.entities:
+            text = page_text(self.world, entity)
+            yield str(entity.number), f"{entity.title}\n{text}", f"{entity.title}\n{text}"
+
+
+def page_text(world: World, entity: Entity) -> str:
+    """The text of a page, the same at every call."""
+    rng = Random(f"page {world.seed} {entity.number}")
+    found, fields = phrases(), fields_of(entity)
+    sentences = []
+    for relation in relations().get(entity.kind, ()):
+        if relation.name in entity.facts:
+            stated = world.entities[entity.facts[relation.name]].title
+            line = choose(relation.says[int(rng.random() * len(relation.says))], rng.random)
+            sentences.append(_filled(line, {**fields, "y": stated, "Y": stated}, world, rng))
+    lines = found.fills[entity.kind]
+    for line in rng.sample(lines, min(len(lines), rng.choice(FILLS))):
+        sentences.append(_filled(choose(line, rng.random), fields, world, rng))
+    rng.shuffle(sentences)
+    opening = choose(rng.choice(found.opens[entity.kind]), rng.random)
+    return " ".join([_filled(opening, fields, world, rng), *sentences])
+
+
+def fields_of(entity: Entity) -> dict[str, Any]:
+    """What the sentences about a thing may mention of it."""
+    he, his, him = entity.pronouns
+    short = entity.short
+    fields: dict[str, Any] = {"x": entity.title, "s": short, "S": short[0].upper() + short[1:], "noun": entity.noun}
+    fields |= {"p": he, "P": he.capitalize(), "q": his, "Q": his.capitalize(), "o": him}
+    fields["noun_a"] = f"{'an' if entity.noun[0] in 'aeio' else 'a'} {entity.noun}"
+    fields |= {name: shown_number(name, value) for name, value in entity.values.items()}
+    return fields | phrases().works.get(entity.noun, {})
+
+
+def shown_number(name: str, value: int) -> str:
+    """A number as pages write it."""
+    return str(value) if name in ("year", "end") else f"{value:,}"
+
+
+def _filled(line: str, fields: dict[str, Any], world: World, rng: Random) -> str:
+    if "{m}" in line or "{n}" in line:
+        other = world.entities[int(rng.random() * len(world.entities))]
+        fields = {**fields, "m": other.title, "n": 3 + int(rng.random() * 400)}
+    return line.format_map(fields)
