@@ -17,14 +17,13 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
 from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, Call, one_line, plain, read_turn
-from agentrl.envs.papersearch.library import MOST_CITATIONS, MOST_REFERENCES, RELEVANT, Question, open_library
+from agentrl.envs.papersearch.library import MOST_CITATIONS, MOST_REFERENCES, Question, open_library
 from agentrl.envs.papersearch.plans import right_calls
 from agentrl.envs.papersearch.state import PaperSearchState, Saved
 
 BEST = 3  # so many newly found papers count
 FAULT = -0.5  # for a repeated or an invalid call
 GOAL = 0.8  # of the relevant papers
-THRESHOLD = 0.2  # from this grade on a paper counts as an answer given
 DEFAULT_PAPERS = 100_000
 PAID = ("call", "step")
 ABSTRACT_WORDS = 400
@@ -65,6 +64,11 @@ class Listed(NamedTuple):
     number: int
     score: float | None  # None where scores are hidden
     expanded: bool
+
+
+def _key(call: Call) -> Call:
+    """Equal for calls that bring the same."""
+    return Call(call.tool, call.argument.casefold())
 
 
 class PaperSearchEnv(AgentEnv[dict[str, str], str]):
@@ -110,8 +114,8 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
 
     Scores are grades from the world's truth: 1 for a paper that answers the question; 0.25 if one of the three things
     is only related (another method of its family, another object of its field); 0.1 or 0.05 for a remoter one; papers
-    of grade 0 are left out of the pool. As in the paper's recipe each call is paid; with `paid="step"` the three best of
-    a whole turn are.
+    of grade 0 are left out of the pool. As in the paper's recipe each call is paid; with `paid="step"` the three best
+    of a whole turn are.
 
     The recipe of StepPO sets both costs to 0, that of PaperScout to 0.1 and 0.05. With these, expanding whatever is
     there pays more than finding the answers and stopping, since each further call brings something slightly related.
@@ -121,8 +125,8 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     Terminates when everything is found (`success`) or with `finish()`; after `max_turns` turns with success, or else
     truncates (`info["limit"] == "task"`). `success` means that the pool holds at least 80 % of the papers that answer
     the question. At the end `info["metrics"]` holds `f1@all`, `recall@all` and `precision@all` (of the papers with a
-    score of at least 0.2), and the use of tools: `search_calls`, `expand_calls` (each as far as they ran, as in the
-    paper's Table 3), `calls_per_turn`, `repeated_calls`, `invalid_calls` and `papers`, the size of the pool.
+    score of at least `threshold`), and the use of tools: `search_calls`, `expand_calls` (as in the paper's Table 3,
+    without repeated ones), `calls_per_turn`, `repeated_calls`, `invalid_calls` and `papers`, the size of the pool.
 
     ## Arguments
     - `papers=100000`, `library_seed=0`: the library. 100,000 papers are drawn, written and indexed at the first use, in
@@ -130,6 +134,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     - `data_dir=None`: a folder with questions and papers of your own, see below.
     - `paid="call"`: or `"step"`, see the rewards.
     - `search_cost=0.4`, `expand_cost=0.4`, `invalid_penalty=-0.5`.
+    - `threshold=0.2`: papers with this score or a better one count as given for F1 and precision.
     - `shown=20`: papers in the list. `show_scores=True`: False lists the papers found last, without scores.
       `show_details=False`: True adds authors, venue and year.
     - `max_turns=5`, `max_actions_per_turn=5`, `split="train"`, `render_mode=None`.
@@ -168,7 +173,8 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     representations = frozenset({"natural", "structured"})
     action_separator = SEPARATOR
     safe_arguments = (
-        "papers", "library_seed", "paid", "search_cost", "expand_cost", "shown", "show_scores", "show_details",
+        "papers", "library_seed", "paid", "search_cost", "expand_cost", "threshold", "shown", "show_scores",
+        "show_details",
     )  # fmt: skip
     guides: ClassVar[dict[str, str]] = {
         "natural": "Say how many papers the pool holds, what was searched for, which papers are expanded and which "
@@ -186,6 +192,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
         paid: str = "call",
         search_cost: float = 0.4,
         expand_cost: float = 0.4,
+        threshold: float = 0.2,
         shown: int = 20,
         show_scores: bool = True,
         show_details: bool = False,
@@ -203,6 +210,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
             max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, invalid_penalty=invalid_penalty, **others
         )
         self.paid, self.shown = paid, whole_number("shown", shown, at_least=2, at_most=200)
+        self.threshold = number_from_zero("threshold", threshold)
         self.costs = {
             SEARCH: number_from_zero("search_cost", search_cost),
             EXPAND: number_from_zero("expand_cost", expand_cost),
@@ -227,7 +235,8 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     def _begin(self, task: str) -> None:
         self._task_id = task
         self._asked: Question = self.library.question(task)
-        self._done: list[Call] = []  # searches and expansions, each once
+        self._wanted = frozenset(self._asked.relevant.tolist())
+        self._done: dict[Call, Call] = {}  # searches and expansions, as they are compared: as they were written
         self._pool: dict[int, float] = {}  # number of a paper -> grade, in the order in which they were found
         self._repeated = self._invalid = 0
         self._finished = False
@@ -241,7 +250,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
         return {
             "group": self._asked.group,
             "complexity": len(self._asked.asks),
-            "relevant": len(self._asked.relevant),
+            "relevant": len(self._wanted),
         }
 
     # ------------------------------------------------------------------ a turn
@@ -259,23 +268,17 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
         if call.tool == EXPAND and (number is None or number not in self._pool):
             self._invalid += 1
             return Outcome({}, valid=False, feedback=f"{quote(call.argument)} is not the id of a paper in the pool")
-        call = self._named(call)
-        if call in self._done:
+        if _key(call) in self._done:
             self._repeated += 1
             return Outcome({"repeated": FAULT}, effective=False, feedback=f"{self._said(call)} was done before.")
+        if number is not None:
+            call = Call(EXPAND, self.library.paper_id(number))
         grades, seen = self._run_call(call)
         terms = {"relevance": self._pay(grades), "cost": -self.costs[call.tool]}
         feedback = f"{self._said(call)} found {seen} papers, {len(grades)} of them new to the pool."
         if self.recall == 1:
             return Outcome(terms, terminated=True, success=True, feedback=f"{feedback} {self._result()}")
         return Outcome(terms, feedback=feedback)
-
-    def _named(self, call: Call) -> Call:
-        """A call in the one form that tells whether it was done before."""
-        if call.tool == SEARCH:
-            return Call(SEARCH, call.argument.casefold())
-        number = self.library.number(call.argument)
-        return Call(EXPAND, call.argument if number is None else self.library.paper_id(number))
 
     def _run_call(self, call: Call) -> tuple[list[float], int]:
         """Put what a call finds into the pool: the grades of what is new there, and how many papers it found."""
@@ -288,7 +291,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
             if number not in self._pool and (grade > 0 or not self.library.scored):
                 self._pool[number] = grade
                 fresh.append(grade)
-        self._done.append(call)
+        self._done[_key(call)] = call
         return fresh, len(found)
 
     def _pay(self, grades: list[float]) -> float:
@@ -310,17 +313,19 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     @property
     def recall(self) -> float:
         """The share of the relevant papers that the pool holds."""
-        return self._found / max(1, len(self._asked.relevant))
+        return self._found / (len(self._wanted) + self._asked.absent)
 
     @property
     def _found(self) -> int:
-        return sum(grade >= RELEVANT for grade in self._pool.values())
+        return len(self._wanted & self._pool.keys())
 
     def metrics(self) -> dict[str, float]:
         """F1@all and Recall@all of the pool, and how the tools were used."""
-        given = sum(grade >= THRESHOLD for grade in self._pool.values()) if self.library.scored else len(self._pool)
+        given = (
+            sum(grade >= self.threshold for grade in self._pool.values()) if self.library.scored else len(self._pool)
+        )
         precision = self._found / given if given else 0.0
-        tools = [call.tool for call in self._done]
+        tools = [call.tool for call in self._done.values()]
         calls = len(tools) + self._repeated
         return {
             "f1@all": 2 * precision * self.recall / (precision + self.recall) if self._found else 0.0,
@@ -335,7 +340,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
         }
 
     def _result(self) -> str:
-        return f"The pool holds {self._found} of {len(self._asked.relevant)} relevant papers."
+        return f"The pool holds {self._found} of {len(self._wanted) + self._asked.absent} relevant papers."
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
@@ -355,21 +360,21 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
             question=self._asked.text,
             asks=dict(self._asked.asks),
             relevant=tuple(map(name, self._asked.relevant.tolist())),
-            found=tuple(name(number) for number, grade in self._pool.items() if grade >= RELEVANT),
+            found=tuple(name(number) for number in self._pool if number in self._wanted),
             papers=len(self._pool),
-            searches=tuple(call.argument for call in self._done if call.tool == SEARCH),
-            expanded=tuple(call.argument for call in self._done if call.tool == EXPAND),
+            searches=self._arguments_of(SEARCH),
+            expanded=self._arguments_of(EXPAND),
             best=listed[0].id if listed else "",
         )
 
     def oracle(self) -> str | None:
         """The calls that find most of what is missing, up to a turn full."""
-        if self._over:
+        if self._over or len(self._wanted) < GOAL * (len(self._wanted) + self._asked.absent):
             return None
-        searches, expanded = {call.argument for call in self._done if call.tool == SEARCH}, self._expanded()
+        expanded = self._expanded()
         pool = [number for number in self._pool if number not in expanded]
         missing = [number for number in self._asked.relevant.tolist() if number not in self._pool]
-        calls = right_calls(self.library, missing, pool, searches, self.max_actions_per_turn)
+        calls = right_calls(self.library, missing, pool, self._arguments_of(SEARCH), self.max_actions_per_turn)
         return SEPARATOR.join(map(str, calls)) or None
 
     def legal_actions(self) -> list[str]:
@@ -414,16 +419,15 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     def system_prompt(self) -> str:
         """The task, the tools, the limits and what is paid."""
         unit = "call" if self.paid == "call" else "turn"
-        text = PROMPT.format(
+        return PROMPT.format(
             half=self.shown // 2, hits=10, citations=MOST_CITATIONS, references=MOST_REFERENCES, turns=self.max_turns,
             calls=self.max_actions_per_turn, search=self.costs[SEARCH], expand=self.costs[EXPAND],
             paid=f"Each {unit} earns the scores of the {BEST} best papers that it newly found.", fault=-FAULT,
             goal=GOAL,
         )  # fmt: skip
-        return text
 
     def _observe(self) -> dict[str, str]:
-        history = [f"[{call.tool.capitalize()}] {call.argument}" for call in self._done]
+        history = [f"[{call.tool.capitalize()}] {call.argument}" for call in self._done.values()]
         parts = [
             " ".join(filter(None, (self._heading(), self._feedback))),
             f"### User Query\n{self._asked.text}",
@@ -465,8 +469,11 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
         return "\n\n".join([LEGEND.format(count=len(self._pool)), *entries])
 
     def _expanded(self) -> set[int]:
-        numbers = (self.library.number(call.argument) for call in self._done if call.tool == EXPAND)
+        numbers = map(self.library.number, self._arguments_of(EXPAND))
         return {number for number in numbers if number is not None}
+
+    def _arguments_of(self, tool: str) -> tuple[str, ...]:
+        return tuple(call.argument for call in self._done.values() if call.tool == tool)
 
     def _said(self, call: Call) -> str:
         return f"{call.tool} {quote(call.argument, 60)}"
@@ -478,7 +485,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
             "index": self._index,
             "stride": self._stride,
             "task": self._task_id,
-            "done": [list(call) for call in self._done],
+            "done": [list(call) for call in self._done.values()],
             "repeated": self._repeated,
             "invalid": self._invalid,
             "finished": self._finished,
@@ -495,7 +502,7 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
         self._repeated, self._invalid, self._finished = saved.repeated, saved.invalid, saved.finished
 
     def _replay(self, call: Call) -> None:
-        if call != self._named(call) or call in self._done or call.tool not in (SEARCH, EXPAND):
+        if _key(call) in self._done or call.tool not in (SEARCH, EXPAND):
             raise ValueError("it has a call that cannot have been made")
         if call.tool == EXPAND and self.library.number(call.argument) not in self._pool:
             raise ValueError("it has expanded a paper that is not in the pool")

@@ -30,16 +30,23 @@ def draw_papers(seed: int, size: int, report: Callable[[str, int, int], None] = 
     people = rng.integers(0, 400, (size, AUTHORS)) * len(words().fields) + field[:, None]  # 400 in each field
     people[rng.random((size, AUTHORS)) > np.array([1, 0.9, 0.7, 0.5, 0.3])] = -1
     citing, cited = _citations(rng, facets, moments, report)
-    newest_first = np.lexsort((-citing, cited))
     return {
         "facets": facets.astype(np.uint8),
         "years": (FIRST_YEAR + np.floor(YEARS * moments)).astype(np.uint16),
         "traits": rng.integers(0, 256, (size, TRAITS), np.uint8),
         "people": people.astype(np.int16),
+        **citation_arrays(citing, cited, np.arange(size)),
+    }
+
+
+def citation_arrays(citing: np.ndarray, cited: np.ndarray, moments: np.ndarray) -> Arrays:
+    """Pairs, ordered by who cites, as lists: what each paper cites, and by which it is cited, the newest first."""
+    newest_first = np.lexsort((-moments[citing], cited))
+    return {
         "references": cited.astype(np.int32),
-        "reference_ends": np.cumsum(np.bincount(citing, minlength=size)),
+        "reference_ends": np.cumsum(np.bincount(citing, minlength=len(moments))),
         "citations": citing[newest_first].astype(np.int32),
-        "citation_ends": np.cumsum(np.bincount(cited, minlength=size)),
+        "citation_ends": np.cumsum(np.bincount(cited, minlength=len(moments))),
     }
 
 

@@ -30,7 +30,6 @@ FEWEST_RELEVANT, MOST_RELEVANT = 6, 18
 # How relevant a paper is, by how many facets of a question it fits, and how many others it nearly fits (an object of
 # the same field; a task, method or setting of the same family).
 GRADES = np.array([[0, 0, 0, 0], [0, 0.05, 0.1, 0], [0.1, 0.25, 0, 0], [1, 0, 0, 0]])
-RELEVANT = 1.0
 ASKED = ((0, 1, 2), (0, 1, 3), (0, 2, 3))  # the facets that a question names
 OTHER_SPLITS = {6: "dev", 7: "test"}  # by an object's place among the eight of its field
 QUESTIONS_KEPT, SEARCHES_KEPT, PAPERS_KEPT = 256, 4096, 4096
@@ -59,6 +58,8 @@ class Question:
     asks: dict[str, str]  # facet -> its usual name; empty for questions that people have written
     papers: np.ndarray  # numbers of all papers with a grade above zero, in order
     grades: np.ndarray  # theirs
+    relevant: np.ndarray  # numbers of those that answer the question
+    absent: int = 0  # answers that are not among the papers
     group: str = ""
 
     def grades_of(self, numbers: np.ndarray) -> np.ndarray:
@@ -66,11 +67,6 @@ class Question:
         places = np.minimum(np.searchsorted(self.papers, numbers), max(0, len(self.papers) - 1))
         known = self.papers[places] == numbers if len(self.papers) else np.zeros(len(numbers), bool)
         return np.where(known, self.grades[places] if len(self.grades) else 0, 0.0)
-
-    @property
-    def relevant(self) -> np.ndarray:
-        """The numbers of the papers that answer the question."""
-        return self.papers[self.grades >= RELEVANT]
 
 
 class Library(ABC):
@@ -260,8 +256,9 @@ class GeneratedLibrary(Library):
         return Question(
             text=writing.question(asked, choice),
             asks={kind: name for kind, name, wanted in zip(FACETS, names, asked, strict=True) if wanted is not None},
-            papers=papers.astype(np.int32),
+            papers=papers,
             grades=grades[papers],
+            relevant=papers[grades[papers] == 1],
             group=words().fields[(asked[0] or 0) // PER_FIELD],
         )
 

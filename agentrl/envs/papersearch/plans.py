@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from agentrl.envs.papersearch.actions import EXPAND, SEARCH, Call, one_line, plain
 from agentrl.envs.papersearch.library import Library
 
 
-def right_calls(library: Library, missing: Sequence[int], pool: Iterable[int], done: set[str], most: int) -> list[Call]:
+def right_calls(
+    library: Library, missing: Sequence[int], pool: Iterable[int], done: Collection[str], most: int
+) -> list[Call]:
     """Up to `most` calls, each the one that finds most of what the others leave missing: papers of the `pool` to
     expand, and searches for the title of a missing paper."""
     left = set(missing)
@@ -18,8 +20,8 @@ def right_calls(library: Library, missing: Sequence[int], pool: Iterable[int], d
     }
     for number in missing:
         title = one_line(plain(library.paper(number).title))
-        if title.casefold() not in done:
-            gains[Call(SEARCH, title)] = left.intersection(library.search(title.casefold()))
+        if title not in done:
+            gains[Call(SEARCH, title)] = left.intersection(library.search(title))
     calls: list[Call] = []
     while left and len(calls) < most:
         best = max(gains, key=lambda call: len(gains[call] & left), default=None)
