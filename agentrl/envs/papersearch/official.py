@@ -6,11 +6,12 @@ import gzip
 import json
 import logging
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -29,14 +30,68 @@ from agentrl.envs.papersearch.library import VERSION, Library, Paper, Question, 
 
 log = logging.getLogger(__name__)
 ENDINGS = (".jsonl", ".jsonl.gz")
-IDS = ("corpusid", "corpusId", "paperId", "paperID", "paper_id", "id")
 LOWEST = 0.01  # a smaller score is none
 _VERSION = re.compile(r"v\d+$")
 _LETTERS = re.compile(r"[\W\d_]+")
-Row = dict[str, Any]
-
+Id = str | int | None
+Line = TypeVar("Line", bound=msgspec.Struct)
 
 # ---------------------------------------------------------------------- lines
+
+
+class PaperLine(msgspec.Struct):
+    """A paper, as several generations of Semantic Scholar's files write it."""
+
+    title: str
+    corpusid: Id = None
+    paperId: Id = None
+    paper_id: Id = None
+    id: Id = None
+    externalids: dict[str, Id] | None = None
+    externalIds: dict[str, Id] | None = None
+    abstract: str | None = None
+    paperAbstract: str | None = None
+    authors: list[dict[str, Any] | str] | None = None
+    year: int | None = None
+    venue: str | None = None
+    outCitations: list[str] = []
+
+    @property
+    def key(self) -> str:
+        """The name under which citations know it."""
+        names = (self.corpusid, self.paperId, self.paper_id, self.id)
+        return next((str(name) for name in names if name is not None), "")
+
+
+class AbstractLine(msgspec.Struct):
+    """The abstract of a paper."""
+
+    corpusid: Id
+    abstract: str | None = None
+
+
+class CitationLine(msgspec.Struct):
+    """One paper cites another; which of them is not always known."""
+
+    citingcorpusid: Id
+    citedcorpusid: Id
+
+
+class QuestionLine(msgspec.Struct):
+    """A question with its answers, by title or by preprint or both."""
+
+    question: str
+    answer: list[str] = []
+    answer_arxiv_id: list[str] = []
+    qid: Id = None
+
+
+class ScoreLine(msgspec.Struct):
+    """What a selector says of a paper."""
+
+    qid: str | int
+    paper_id: str | int
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 def files_of(folder: Path, kind: str) -> list[Path]:
@@ -44,46 +99,21 @@ def files_of(folder: Path, kind: str) -> list[Path]:
     return sorted(path for path in folder.glob(f"{kind}*") if path.name.endswith(ENDINGS))
 
 
-def rows_of(folder: Path, kind: str) -> Iterator[tuple[str, Row]]:
-    """The objects in the lines of these files, each with the words that tell where it stands."""
+def lines_of(folder: Path, kind: str, line_type: type[Line]) -> Iterator[tuple[str, Line]]:
+    """The lines of these files, each with the words that tell where it stands."""
+    decode = msgspec.json.Decoder(line_type).decode
     for path in files_of(folder, kind):
+        place = str(path)
         try:
             with open_regular(path) as raw, gzip.open(raw) if path.suffix == ".gz" else raw as file:
                 for number, line in enumerate(file, 1):
                     if line.strip():
                         place = f"{path}, line {number}"
-                        yield place, _object(place, line)
-        except (OSError, EOFError) as error:
+                        yield place, decode(line)
+        except (OSError, EOFError, zlib.error) as error:
             raise ConfigError(f"{path} cannot be read: {error}") from None
-
-
-def _object(place: str, line: bytes) -> Row:
-    try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{place}: not JSON: {error}") from None
-    if not isinstance(row, dict):
-        raise ConfigError(f"{place}: a line must be a JSON object; got {type(row).__name__}")
-    return row
-
-
-def text_in(place: str, row: Row, *names: str) -> str:
-    """The first of these fields that is there and not null, a text or a number; empty if there is none."""
-    for name in names:
-        value = row.get(name)
-        if value is not None:
-            if isinstance(value, bool) or not isinstance(value, (str, int)):
-                raise ConfigError(f"{place}: {name} must be a text or a number; got {type(value).__name__}")
-            return plain(str(value))
-    return ""
-
-
-def texts_in(place: str, row: Row, name: str) -> list[str]:
-    """A list of texts; empty where the field is missing."""
-    value = row.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ConfigError(f"{place}: {name} must be a list of texts")
-    return value
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise ConfigError(f"{place}: {error}") from None
 
 
 def paper_key(name: str) -> str:
@@ -101,38 +131,24 @@ def title_key(title: str) -> str:
 
 def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[str]]]:
     """Every paper with the id that citations use, and under that id what its own line says it cites."""
-    abstracts = {text_in(at, row, *IDS): text_in(at, row, "abstract") for at, row in rows_of(folder, "abstracts")}
+    abstracts = {str(line.corpusid): line.abstract for _, line in lines_of(folder, "abstracts", AbstractLine)}
     found: dict[str, Paper] = {}
     cites: dict[str, list[str]] = {}
     seen: set[str] = set()
-    for place, row in rows_of(folder, "papers"):
-        key, title = text_in(place, row, *IDS), text_in(place, row, "title")
-        if not key or not title:
-            raise ConfigError(f"{place}: a paper must have an id ({', '.join(IDS)}) and a title")
-        shown_as = _arxiv_id(place, row) or key
+    for place, line in lines_of(folder, "papers", PaperLine):
+        key = line.key
+        if not key or not plain(line.title):
+            raise ConfigError(f"{place}: a paper must have a title, and an id in corpusid, paperId or id")
+        others = line.externalids or line.externalIds or {}
+        shown_as = plain(_VERSION.sub("", str(others.get("ArXiv") or key)))
         if key not in found and paper_key(shown_as) not in seen:  # dumps repeat themselves
             seen.add(paper_key(shown_as))
-            abstract = text_in(place, row, "abstract", "paperAbstract") or abstracts.get(key, "")
-            found[key] = Paper(shown_as, title, abstract, *_details(place, row))
-            cites[key] = texts_in(place, row, "outCitations")
+            names = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
+            abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
+            people = tuple(plain(str(name)) for name in names)
+            found[key] = Paper(shown_as, plain(line.title), plain(abstract), people, line.year, plain(line.venue or ""))
+            cites[key] = line.outCitations
     return list(found.items()), cites
-
-
-def _arxiv_id(place: str, row: Row) -> str:
-    others = row.get("externalids") or row.get("externalIds") or {}
-    if not isinstance(others, dict):
-        raise ConfigError(f"{place}: externalids must be an object")
-    return _VERSION.sub("", text_in(place, others, "ArXiv") or text_in(place, row, "arxiv_id"))
-
-
-def _details(place: str, row: Row) -> tuple[tuple[str, ...], int | None, str]:
-    authors = row.get("authors") or []
-    if not isinstance(authors, list):
-        raise ConfigError(f"{place}: authors must be a list")
-    names = (each.get("name") if isinstance(each, dict) else each for each in authors)
-    year = text_in(place, row, "year")
-    known = tuple(plain(name) for name in names if isinstance(name, str))
-    return known, int(year) if year.isdigit() and len(year) == 4 else None, text_in(place, row, "venue")
 
 
 class OfficialLibrary(Library):
@@ -143,9 +159,8 @@ class OfficialLibrary(Library):
         self._folder = Path(folder).expanduser()
         if not files_of(self._folder, "papers"):
             raise ConfigError(f"{self._folder} holds no papers*.jsonl (papers of Semantic Scholar, one a line)")
-        stats = [
-            (path.name, path.stat()) for kind in ("papers", "abstracts", "citations") for path in self._files(kind)
-        ]
+        paths = [path for kind in ("papers", "abstracts", "citations") for path in files_of(self._folder, kind)]
+        stats = [(path.name, path.stat()) for path in paths]
         told = json.dumps([VERSION, [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]])
         print_of_files = blake2b(told.encode(), digest_size=8).hexdigest()
         home = cache_dir() / "papersearch" / f"files-{print_of_files}"
@@ -154,14 +169,10 @@ class OfficialLibrary(Library):
             self.index = RepairingIndex(
                 home, partial(_documents, self._folder), fingerprint=print_of_files, processes=1, progress=progress
             )
-        keys, numbers = (self._arrays.array(name) for name in ("keys", "key_numbers"))
-        self._keys, self._key_numbers = keys, numbers
+        self._keys, self._key_numbers = self._arrays.array("keys"), self._arrays.array("key_numbers")
         self._scores = self._read_scores()
         self.scored = bool(self._scores)
         self._questions = {split: self._read_questions(split) for split in SPLITS}
-
-    def _files(self, kind: str) -> list[Path]:
-        return files_of(self._folder, kind)
 
     def _open_arrays(self, path: Path) -> CheckedFile:
         try:
@@ -202,25 +213,21 @@ class OfficialLibrary(Library):
 
     def _read_scores(self) -> dict[str, dict[int, float]]:
         found: dict[str, dict[int, float]] = {}
-        for place, row in rows_of(self._folder, "scores"):
-            score, number = row.get("score"), self.number(text_in(place, row, "paper_id"))
-            if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 1:
-                raise ConfigError(f"{place}: score must be a number from 0 to 1; got {quote(str(score))}")
-            if number is not None:
-                found.setdefault(text_in(place, row, "qid"), {})[number] = float(score)
+        for _, line in lines_of(self._folder, "scores", ScoreLine):
+            if (number := self.number(str(line.paper_id))) is not None:
+                found.setdefault(str(line.qid), {})[number] = line.score
         return found
 
     def _read_questions(self, split: str) -> dict[str, Question]:
         found: dict[str, Question] = {}
         left_out = 0
-        for line, (place, row) in enumerate(rows_of(self._folder, split)):
-            text, name = text_in(place, row, "question"), text_in(place, row, "qid") or str(line)
-            ids, titles = texts_in(place, row, "answer_arxiv_id"), texts_in(place, row, "answer")
-            if not text or not (ids or titles):
-                raise ConfigError(f"{place}: a question must have a text in question and titles or ids of its answers")
+        for order, (place, line) in enumerate(lines_of(self._folder, split, QuestionLine)):
+            name, text = str(order if line.qid is None else line.qid), plain(line.question)
+            if not text or not (line.answer or line.answer_arxiv_id):
+                raise ConfigError(f"{place}: a question must have words in question and answers in answer")
             if f"{split}:{name}" in found:
                 raise ConfigError(f"{place}: there is another question with the qid {quote(name)}")
-            question = self._answered(text, name, ids, titles)
+            question = self._answered(text, name, line.answer_arxiv_id, line.answer)
             if len(question.relevant):
                 found[f"{split}:{name}"] = question
             else:
@@ -241,7 +248,7 @@ class OfficialLibrary(Library):
         grades = {**dict.fromkeys(known, 1.0), **self._scores.get(name, {})}
         papers = np.array(sorted(number for number, grade in grades.items() if grade >= LOWEST), np.int64)
         scores = np.array([grades[number] for number in papers.tolist()])
-        return Question(text.strip(), {}, papers, scores, relevant, absent=count - len(known))
+        return Question(text, {}, papers, scores, relevant, absent=count - len(known))
 
 
 # ---------------------------------------------------------------------- what is kept
@@ -258,12 +265,10 @@ def _arrays_of(folder: Path) -> dict[str, np.ndarray]:
     papers, cites = read_papers(folder)
     numbers = {key: number for number, (key, _) in enumerate(papers)}
     pairs = {(numbers[key], numbers[other]) for key, others in cites.items() for other in others if other in numbers}
-    for place, row in rows_of(folder, "citations"):
-        citing, cited = text_in(place, row, "citingcorpusid"), text_in(place, row, "citedcorpusid")
-        if "citingcorpusid" not in row or "citedcorpusid" not in row:
-            raise ConfigError(f"{place}: a citation must have citingcorpusid and citedcorpusid")
-        if citing in numbers and cited in numbers:
-            pairs.add((numbers[citing], numbers[cited]))
+    for _, line in lines_of(folder, "citations", CitationLine):
+        citing, cited = (numbers.get(str(name)) for name in (line.citingcorpusid, line.citedcorpusid))
+        if citing is not None and cited is not None:
+            pairs.add((citing, cited))
     keys: dict[int, int] = {}
     for number, (_, paper) in enumerate(papers):
         keys.setdefault(_hash(f"id {paper_key(paper.id)}"), number)
