@@ -256,9 +256,12 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
     # ------------------------------------------------------------------ a turn
 
     def _read(self, action: Any) -> Turn:
-        turn = read_turn(action, self.max_actions_per_turn)
-        self._invalid += turn.error is not None
-        return turn
+        return read_turn(action, self.max_actions_per_turn)
+
+    def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
+        done, terms, effective, fault = super()._run(turn)
+        self._invalid += fault is not None
+        return done, terms, effective, fault
 
     def _act(self, call: Call) -> Outcome:
         if call.tool == FINISH:
@@ -266,13 +269,12 @@ class PaperSearchEnv(AgentEnv[dict[str, str], str]):
             return Outcome({}, terminated=True, success=self.recall >= GOAL, feedback=self._result())
         number = self.library.number(call.argument) if call.tool == EXPAND else None
         if call.tool == EXPAND and (number is None or number not in self._pool):
-            self._invalid += 1
             return Outcome({}, valid=False, feedback=f"{quote(call.argument)} is not the id of a paper in the pool")
+        if number is not None:
+            call = Call(EXPAND, self.library.paper_id(number))
         if _key(call) in self._done:
             self._repeated += 1
             return Outcome({"repeated": FAULT}, effective=False, feedback=f"{self._said(call)} was done before.")
-        if number is not None:
-            call = Call(EXPAND, self.library.paper_id(number))
         grades, seen = self._run_call(call)
         terms = {"relevance": self._pay(grades), "cost": -self.costs[call.tool]}
         feedback = f"{self._said(call)} found {seen} papers, {len(grades)} of them new to the pool."

@@ -46,7 +46,7 @@ class Paper:
     title: str
     abstract: str
     authors: tuple[str, ...] = ()
-    year: int | None = None
+    year: str = ""
     venue: str = ""
 
 
@@ -222,7 +222,7 @@ class GeneratedLibrary(Library):
             writing.title(number, facets, traits),
             writing.abstract(number, facets, traits),
             tuple(dict.fromkeys(names)),
-            int(self._arrays.array("years", number, number + 1)[0]),
+            str(self._arrays.array("years", number, number + 1)[0]),
             words().venues[facets[0] // PER_FIELD],
         )
 

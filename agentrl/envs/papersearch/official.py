@@ -52,7 +52,7 @@ class PaperLine(msgspec.Struct):
     abstract: str | None = None
     paperAbstract: str | None = None
     authors: list[dict[str, Any] | str] | None = None
-    year: int | None = None
+    year: Id = None
     venue: str | None = None
     outCitations: list[str] = []
 
@@ -146,7 +146,14 @@ def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[s
             names = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
             abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
             people = tuple(plain(str(name)) for name in names)
-            found[key] = Paper(shown_as, plain(line.title), plain(abstract), people, line.year, plain(line.venue or ""))
+            found[key] = Paper(
+                shown_as,
+                plain(line.title),
+                plain(abstract),
+                people,
+                plain(str(line.year or "")),
+                plain(line.venue or ""),
+            )
             cites[key] = line.outCitations
     return list(found.items()), cites
 
@@ -275,7 +282,7 @@ def _arrays_of(folder: Path) -> dict[str, np.ndarray]:
         keys.setdefault(_hash(f"title {title_key(paper.title)}"), number)
     hashes = sorted(keys)
     both = np.array(sorted(pairs), np.int64).reshape(-1, 2)
-    moments = np.array([paper.year or 0 for _, paper in papers], np.int64)
+    moments = np.array([int(paper.year[:4]) if paper.year.isdecimal() else 0 for _, paper in papers], np.int64)
     return {
         "keys": np.array(hashes, np.uint64),
         "key_numbers": np.array([keys[each] for each in hashes], np.int64),

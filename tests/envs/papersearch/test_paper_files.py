@@ -34,7 +34,7 @@ def test_papers_abstracts_and_citations_are_joined(folder: Path) -> None:
     assert len(library) == 5 and [library.paper(number).title for number in range(5)] == list(TITLES)
     assert [library.paper_id(number) for number in range(5)] == ["2001.00000", "2001.00001", "2001.00002", "13", "14"]
     paper = library.paper(1)
-    assert (paper.authors, paper.year, paper.venue) == (("Ada Lake",), 2001, "Waters")
+    assert (paper.authors, paper.year, paper.venue) == (("Ada Lake",), "2001", "Waters")
     assert paper.abstract == "We look at b frozen /b water."  # nothing that could pass for a tag
     assert library.neighbours(0).tolist() == [3, 2, 1] and library.neighbours(2).tolist() == [0, 1]
     assert library.search("frozen") == (1,)
