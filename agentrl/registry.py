@@ -270,6 +270,27 @@ FAMILIES: tuple[Family, ...] = (
         },
         benches={
             "multihop": Bench("benchmarks.multihop:run", "resets, steps and searches of the encyclopaedia; bm25s")
+    ),
+    Family(
+        name="papersearch",
+        envs=(
+            Entry(
+                id="agentrl/PaperSearch-Text-v0",
+                kind="Text",
+                entry_point="agentrl.envs.papersearch.env:PaperSearchEnv",
+                summary="Find the papers that a research question asks for.",
+            ),
+        ),
+        policies={
+            f"papersearch-{name}": Part(f"agentrl.envs.papersearch.players:{attribute}", f"{summary} (PaperSearch)")
+            for name, attribute, summary in (
+                ("words", "WordSearcher", "searches for the words of the question"),
+                ("expand", "Expander", "searches once, then expands what it sees"),
+                ("scout", "Scout", "searches for the titles of the best papers and expands them"),
+            )
+        },
+        benches={
+            "papersearch": Bench("benchmarks.papersearch:run", "building, resets, turns and memory of the library")
         },
     ),
     Family(

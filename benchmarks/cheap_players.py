@@ -28,7 +28,10 @@ FILE = "cheap_players.json"
 LIMIT = 0.05  # of the oracle's success, where tasks are our own
 ENOUGH = 50  # episodes of a reply from which on the best one says something
 # Players that work, if only a little: they read, and act on what they read.
-WORKING = ("oracle", "random", "webshop-naive", "webarena-naive", "svg-boxes", "svg-colours", "multihop-one-search")
+WORKING = (
+    *("oracle", "random", "webshop-naive", "webarena-naive", "svg-boxes", "svg-colours", "multihop-one-search"),
+    *("papersearch-expand", "papersearch-scout"),
+)
 CLASSICAL = {"scorers": [{"scorer": "classical", "weight": 5.0}]}
 
 
@@ -54,6 +57,7 @@ CASES: dict[str, Case] = {
     "agentrl/SVG-Visual-v0": Case(30, ours=False, kwargs=CLASSICAL, memory=20),
     "agentrl/WebShop-Text-v0": Case(100, each=10),
     "agentrl/MultiHopQA-Text-v0": Case(500, each=10),
+    "agentrl/PaperSearch-Text-v0": Case(300, each=10),
     "agentrl/WebArenaLite-Text-v0": Case(20, replies=10, memory=20),
     **{
         f"agentrl/PrimitiveSkill-{task}-Text-v0": Case(20, replies=10, memory=10)

@@ -26,6 +26,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "svg": {"scorers": [{"scorer": "classical", "weight": 5.0}]},
     "webshop": {"catalogue_size": 1_000},
     "multihop": {"pages": 1_000},
+    "papersearch": {"papers": 10_000},
     "libero": {"task": 2},  # a pick and a place in every suite: the others take more of the same, and longer
     "metaworld": {"max_turns": 45, "obs_mode": "state"},  # its pictures have tests of their own
 }

@@ -1,0 +1,1 @@
+"""Paper search: find the papers that a research question asks for, by searches and along citations."""

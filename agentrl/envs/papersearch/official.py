@@ -1,0 +1,294 @@
+"""Papers and questions from files: RealScholarQuery's layout, and the datasets of Semantic Scholar."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.core.env import SPLITS
+from agentrl.core.errors import ConfigError
+from agentrl.core.files import open_regular
+from agentrl.core.parsing import quote
+from agentrl.envs.common.search import IndexCorrupt, RepairingIndex
+from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.common.search.storage import CheckedFile
+from agentrl.envs.papersearch.actions import plain
+from agentrl.envs.papersearch.graph import citation_arrays
+from agentrl.envs.papersearch.library import VERSION, Library, Paper, Question, store_arrays
+
+log = logging.getLogger(__name__)
+ENDINGS = (".jsonl", ".jsonl.gz")
+LOWEST = 0.01  # a smaller score is none
+_VERSION = re.compile(r"v\d+$")
+_LETTERS = re.compile(r"[\W\d_]+")
+Id = str | int | None
+Line = TypeVar("Line", bound=msgspec.Struct)
+
+# ---------------------------------------------------------------------- lines
+
+
+class PaperLine(msgspec.Struct):
+    """A paper, as several generations of Semantic Scholar's files write it."""
+
+    title: str
+    corpusid: Id = None
+    paperId: Id = None
+    paper_id: Id = None
+    id: Id = None
+    externalids: dict[str, Id] | None = None
+    externalIds: dict[str, Id] | None = None
+    abstract: str | None = None
+    paperAbstract: str | None = None
+    authors: list[dict[str, Any] | str] | None = None
+    year: Id = None
+    venue: str | None = None
+    outCitations: list[str] = []
+
+    @property
+    def key(self) -> str:
+        """The name under which citations know it."""
+        names = (self.corpusid, self.paperId, self.paper_id, self.id)
+        return next((str(name) for name in names if name is not None), "")
+
+
+class AbstractLine(msgspec.Struct):
+    """The abstract of a paper."""
+
+    corpusid: Id
+    abstract: str | None = None
+
+
+class CitationLine(msgspec.Struct):
+    """One paper cites another; which of them is not always known."""
+
+    citingcorpusid: Id
+    citedcorpusid: Id
+
+
+class QuestionLine(msgspec.Struct):
+    """A question with its answers, by title or by preprint or both."""
+
+    question: str
+    answer: list[str] = []
+    answer_arxiv_id: list[str] = []
+    qid: Id = None
+
+
+class ScoreLine(msgspec.Struct):
+    """What a selector says of a paper."""
+
+    qid: str | int
+    paper_id: str | int
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+def files_of(folder: Path, kind: str) -> list[Path]:
+    """The files of a folder whose names begin with `kind`, in order."""
+    return sorted(path for path in folder.glob(f"{kind}*") if path.name.endswith(ENDINGS))
+
+
+def lines_of(folder: Path, kind: str, line_type: type[Line]) -> Iterator[tuple[str, Line]]:
+    """The lines of these files, each with the words that tell where it stands."""
+    decode = msgspec.json.Decoder(line_type).decode
+    for path in files_of(folder, kind):
+        place = str(path)
+        try:
+            with open_regular(path) as raw, gzip.open(raw) if path.suffix == ".gz" else raw as file:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        place = f"{path}, line {number}"
+                        yield place, decode(line)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ConfigError(f"{path} cannot be read: {error}") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise ConfigError(f"{place}: {error}") from None
+
+
+def paper_key(name: str) -> str:
+    """An id without case and without the version of a preprint."""
+    return _VERSION.sub("", name.strip().casefold())
+
+
+def title_key(title: str) -> str:
+    """A title by its letters alone."""
+    return _LETTERS.sub("", title.casefold())
+
+
+# ---------------------------------------------------------------------- papers
+
+
+def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[str]]]:
+    """Every paper with the id that citations use, and under that id what its own line says it cites."""
+    abstracts = {str(line.corpusid): line.abstract for _, line in lines_of(folder, "abstracts", AbstractLine)}
+    found: dict[str, Paper] = {}
+    cites: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for place, line in lines_of(folder, "papers", PaperLine):
+        key = line.key
+        if not key or not plain(line.title):
+            raise ConfigError(f"{place}: a paper must have a title, and an id in corpusid, paperId or id")
+        others = line.externalids or line.externalIds or {}
+        shown_as = plain(_VERSION.sub("", str(others.get("ArXiv") or key)))
+        if key not in found and paper_key(shown_as) not in seen:  # dumps repeat themselves
+            seen.add(paper_key(shown_as))
+            names = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
+            abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
+            people = tuple(plain(str(name)) for name in names)
+            found[key] = Paper(
+                shown_as,
+                plain(line.title),
+                plain(abstract),
+                people,
+                plain(str(line.year or "")),
+                plain(line.venue or ""),
+            )
+            cites[key] = line.outCitations
+    return list(found.items()), cites
+
+
+class OfficialLibrary(Library):
+    """The papers and questions of a folder. What is read of them once is kept in the cache."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self._folder = Path(folder).expanduser()
+        if not files_of(self._folder, "papers"):
+            raise ConfigError(f"{self._folder} holds no papers*.jsonl (papers of Semantic Scholar, one a line)")
+        paths = [path for kind in ("papers", "abstracts", "citations") for path in files_of(self._folder, kind)]
+        stats = [(path.name, path.stat()) for path in paths]
+        told = json.dumps([VERSION, [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]])
+        print_of_files = blake2b(told.encode(), digest_size=8).hexdigest()
+        home = cache_dir() / "papersearch" / f"files-{print_of_files}"
+        with progress_bar("reading papers, once") as progress:
+            self._arrays = self._open_arrays(home / "papers.arrays")
+            self.index = RepairingIndex(
+                home, partial(_documents, self._folder), fingerprint=print_of_files, processes=1, progress=progress
+            )
+        self._keys, self._key_numbers = self._arrays.array("keys"), self._arrays.array("key_numbers")
+        self._scores = self._read_scores()
+        self.scored = bool(self._scores)
+        self._questions = {split: self._read_questions(split) for split in SPLITS}
+
+    def _open_arrays(self, path: Path) -> CheckedFile:
+        try:
+            return CheckedFile(path)
+        except IndexCorrupt:
+            with builder_lock(path):
+                store_arrays(path, _arrays_of(self._folder))
+        return CheckedFile(path)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def number(self, paper_id: str) -> int | None:
+        """The number of the paper with this id, if there is one."""
+        found = self._look_up(f"id {paper_key(paper_id)}")
+        return found if found is not None and paper_key(self.paper_id(found)) == paper_key(paper_id) else None
+
+    def _look_up(self, key: str) -> int | None:
+        wanted = _hash(key)
+        place = int(np.searchsorted(self._keys, wanted))
+        return int(self._key_numbers[place]) if place < len(self._keys) and self._keys[place] == wanted else None
+
+    def paper_id(self, number: int) -> str:
+        """The id of a paper by its number."""
+        return self.paper(number).id
+
+    def _paper(self, number: int) -> Paper:
+        return msgspec.json.decode(self.index.notes([number])[0], type=Paper)
+
+    # ------------------------------------------------------------------ questions
+
+    def tasks(self, split: str) -> Sequence[str]:
+        """The questions of the split's files of which some answer is among the papers."""
+        return list(self._questions[split])
+
+    def _question(self, task: str) -> Question:
+        return self._questions[task.partition(":")[0]][task]
+
+    def _read_scores(self) -> dict[str, dict[int, float]]:
+        found: dict[str, dict[int, float]] = {}
+        for _, line in lines_of(self._folder, "scores", ScoreLine):
+            if (number := self.number(str(line.paper_id))) is not None:
+                found.setdefault(str(line.qid), {})[number] = line.score
+        return found
+
+    def _read_questions(self, split: str) -> dict[str, Question]:
+        found: dict[str, Question] = {}
+        left_out = 0
+        for order, (place, line) in enumerate(lines_of(self._folder, split, QuestionLine)):
+            name, text = str(order if line.qid is None else line.qid), plain(line.question)
+            if not text or not (line.answer or line.answer_arxiv_id):
+                raise ConfigError(f"{place}: a question must have words in question and answers in answer")
+            if f"{split}:{name}" in found:
+                raise ConfigError(f"{place}: there is another question with the qid {quote(name)}")
+            question = self._answered(text, name, line.answer_arxiv_id, line.answer)
+            if len(question.relevant):
+                found[f"{split}:{name}"] = question
+            else:
+                left_out += 1
+        if left_out:
+            log.warning("%d questions of split %s have no answer among the papers; left out", left_out, split)
+        return found
+
+    def _answered(self, text: str, name: str, ids: list[str], titles: list[str]) -> Question:
+        count = max(len(ids), len(titles))
+        known: set[int] = set()
+        for place in range(count):
+            number = self.number(ids[place]) if place < len(ids) and ids[place] else None
+            if number is None and place < len(titles):
+                number = self._look_up(f"title {title_key(titles[place])}")
+            known |= set() if number is None else {number}
+        relevant = np.array(sorted(known), np.int64)
+        grades = {**dict.fromkeys(known, 1.0), **self._scores.get(name, {})}
+        papers = np.array(sorted(number for number, grade in grades.items() if grade >= LOWEST), np.int64)
+        scores = np.array([grades[number] for number in papers.tolist()])
+        return Question(text, {}, papers, scores, relevant, absent=count - len(known))
+
+
+# ---------------------------------------------------------------------- what is kept
+
+
+def _documents(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """For the index: a name that sorts like the number, the text, and as a note the whole paper."""
+    for number, (_, paper) in enumerate(read_papers(folder)[0]):
+        yield f"{number:09}", f"{paper.title}. {paper.abstract}", msgspec.json.encode(paper).decode()
+
+
+def _arrays_of(folder: Path) -> dict[str, np.ndarray]:
+    """Citations, and numbers of papers by hashes of their ids and titles."""
+    papers, cites = read_papers(folder)
+    numbers = {key: number for number, (key, _) in enumerate(papers)}
+    pairs = {(numbers[key], numbers[other]) for key, others in cites.items() for other in others if other in numbers}
+    for _, line in lines_of(folder, "citations", CitationLine):
+        citing, cited = (numbers.get(str(name)) for name in (line.citingcorpusid, line.citedcorpusid))
+        if citing is not None and cited is not None:
+            pairs.add((citing, cited))
+    keys: dict[int, int] = {}
+    for number, (_, paper) in enumerate(papers):
+        keys.setdefault(_hash(f"id {paper_key(paper.id)}"), number)
+        keys.setdefault(_hash(f"title {title_key(paper.title)}"), number)
+    hashes = sorted(keys)
+    both = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+    moments = np.array([int(paper.year[:4]) if paper.year.isdecimal() else 0 for _, paper in papers], np.int64)
+    return {
+        "keys": np.array(hashes, np.uint64),
+        "key_numbers": np.array([keys[each] for each in hashes], np.int64),
+        **citation_arrays(both[:, 0], both[:, 1], moments),
+    }
+
+
+def _hash(key: str) -> np.uint64:
+    return np.uint64(int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little"))
