@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -93,7 +94,10 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       `tab_focus [0]`, `close_tab`, `goto [url]`, `go_back`, `go_forward`, `stop [answer]`.
     - `"browsergym"`: `click("12")`, `fill("12", "text")`, `select_option("12", "Blue")`, `press("12", "Enter")`,
       `scroll(0, 400)`, `goto("url")`, `go_back()`, `new_tab()`, `send_msg_to_user("answer")`,
-      `report_infeasible("why")`.
+      `report_infeasible("why")`; without ids, at pixels of the picture, `mouse_click(640, 360)`, `mouse_dblclick`,
+      `mouse_move`, and `keyboard_type("text")`. It is the call between `<action>` and `</action>`, else the last one
+      outside `<think>`. Button, scroll distance and options are BrowserGym's in name: there is a left and a right
+      button without modifiers, scrolling is by two thirds of what is seen, one option is chosen at a time.
 
     An action that cannot be read or done changes nothing; `info["feedback"]` and the next observation say why.
     `info["told_actions"]` adds to each action the name of what it was done to, `click [12] (Checkout)`: outcome judges
@@ -144,8 +148,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     - `accounts=None`: for real sites, a JSON file with other accounts than the benchmark's, `{"shopping": {"name": ...,
       "password": ...}}`; or set `WA_SHOPPING_USERNAME` and `WA_SHOPPING_PASSWORD`.
     - `storage_state=None`: for real sites, the path of a storage state of Playwright to start with, instead of a login.
-    - `dialect=None`: whose rules of comparison the evaluators follow, `"lite"` (WebArena-Lite's) or `"webarena"`
-      (WebArena's, the default with the tasks of that name).
+    - `dialect=None`: whose rules of comparison the evaluators follow, `"lite"` (WebArena-Lite's), `"webarena"`
+      (WebArena's, the default with the tasks of that name) or `"browsergym"` (BrowserGym's for WebArena-Lite's tasks).
     - `judge="rule"`: who compares answers that need judgement: rules, a judge spec such as `{"kind": "llm", ...}`, or a
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
@@ -353,6 +357,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         view = self.backend.view()
         episode.told[-1] = told(name, view, primitive.element)
         before = self._moment(view)
+        if primitive.point is not None and self.kind == "visual":
+            primitive = replace(primitive, point=self.picture.in_view(primitive.point, view))
         try:
             feedback = perform(primitive, self.backend)
         except ActionFailed as problem:
@@ -464,7 +470,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         shown = EXPLANATIONS[self.observation_mode]
         if self.kind == "visual":
             shown = f"{self.picture.explanation} {shown}".rstrip()
-        return grammars.system_prompt(shown, self.action_format, self.max_turns)
+        return grammars.system_prompt(shown, self.action_format, self.max_turns, visual=self.kind == "visual")
 
     def _observe(self) -> dict[str, Any]:
         feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""

@@ -177,6 +177,11 @@ globalThis.agentrl = (() => {
       if (!rect || !rect.width || !rect.height) return null;
       return [rect.left + rect.width / 2, rect.top + rect.height / 2];
     },
+    // The number of the element that is seen at a point, or null.
+    at(x, y) {
+      const number = elements.indexOf(document.elementFromPoint(x, y));
+      return number < 0 ? null : number;
+    },
     // The middle of one of the elements that a selector finds, brought into view, or null. It is element 0 from now on.
     aim(selector, place) {
       elements = [...document.querySelectorAll(selector)].slice(place, place + 1);
@@ -208,9 +213,10 @@ globalThis.agentrl = (() => {
       hold(elements[number], String(option));
       announce(elements[number]);
     },
-    toEnd(number) {
-      const element = elements[number];
-      if (typeof element.selectionStart === "number" && element.selectionStart === element.selectionEnd)
+    // The cursor goes behind what the field holds, unless something in it is selected.
+    toEnd() {
+      const element = document.activeElement;
+      if (element && typeof element.selectionStart === "number" && element.selectionStart === element.selectionEnd)
         element.setSelectionRange(element.value.length, element.value.length);
     },
     validity(number) {

@@ -24,6 +24,7 @@ from agentrl.envs.webarena.browsing.input import (
     press,
     press_enter,
     scroll_step,
+    write_focused,
 )
 from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, origin_of, resolved, typed
 from agentrl.envs.webarena.browsing.session import Entry, Session
@@ -160,17 +161,27 @@ class DomBackend:
     def click(self, element: int, button: str = "left") -> None:
         """Click an element. A right click opens no menu here, a middle click opens a link in a new tab."""
         with self._lock:
-            found = labelled_element(self.view(), element)
-            check_button(button)
-            if button == "left":
-                activate(self._session, found)
-            elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
-                activate(self._session, found, new_tab=True)
+            self._click(labelled_element(self.view(), element), button)
+
+    def _click(self, found: Any, button: str) -> None:
+        check_button(button)
+        if button == "left":
+            activate(self._session, found)
+        elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
+            activate(self._session, found, new_tab=True)
+
+    def click_at(self, left: float, top: float, button: str = "left") -> None:
+        """Click whatever is seen at this point of the viewport."""
+        with self._lock:
+            self._click(self._session.page.element_at(left, top, self._session.entry.scroll), button)
 
     def hover(self, element: int) -> None:
         """Move the mouse to an element; nothing on these pages reacts to it."""
         with self._lock:
             labelled_element(self.view(), element)
+
+    def move_to(self, left: float, top: float) -> None:
+        """Move the mouse to a point; nothing on these pages reacts to it."""
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
@@ -187,6 +198,14 @@ class DomBackend:
         """Press a key or combination on the focused element."""
         with self._lock:
             press(self._session, key)
+
+    def write(self, text: str) -> None:
+        """Type into the field that has the keyboard, behind what it holds."""
+        with self._lock:
+            for number, line in enumerate(text.split("\n")):
+                if number:
+                    press(self._session, "Enter")
+                write_focused(self._session, line)
 
     def scroll(self, direction: str) -> None:
         """Scroll "up" or "down" by two thirds of the viewport."""

@@ -214,8 +214,7 @@ def press(session: Session, key: str) -> None:
     if action is not None:
         action(session, focused)
     elif len(key) == 1 and key.isprintable():
-        if focused is not None and forms.can_type(focused):
-            write(session, focused, key)
+        write_focused(session, key)
     elif not is_known(key):
         raise unknown_key(key)
 
@@ -243,6 +242,13 @@ def focused_element(session: Session) -> Any:
     number = session.entry.focus
     elements = session.page.document.elements
     return elements[number] if number is not None and number < len(elements) else None
+
+
+def write_focused(session: Session, text: str) -> None:
+    """Type into the field that has the keyboard, if any has."""
+    focused = focused_element(session)
+    if text and focused is not None and forms.can_type(focused):
+        write(session, focused, text)
 
 
 def write(session: Session, field: Any, text: str) -> None:

@@ -103,13 +103,24 @@ class LaidOut:
         x, y = box.left + box.width / 2, box.top + box.height / 2
         if not (box.width and box.height and 0 <= x < self.viewport[0] and 0 <= y < self.viewport[1]):
             return False
+        return not self._is_clipped(element, x, y, boxes)
+
+    def element_at(self, left: float, top: float, scroll: int) -> Any:
+        """What is seen at a point of the viewport: of the elements whose boxes hold it, the last in document order."""
+        boxes, _ = self.at(scroll)
+        found = self.document.root
+        for element in self.document.elements:
+            if element in boxes and element not in self._placement.invisible:
+                parts = [boxes[element], *(_box(placed, scroll) for placed in self._placement.further.get(element, ()))]
+                if any(_holds(part, left, top) for part in parts) and not self._is_clipped(element, left, top, boxes):
+                    found = element
+        return found
+
+    def _is_clipped(self, element: Any, left: float, top: float, boxes: dict[Any, Box]) -> bool:
+        """Is this point outside of an ancestor that shows nothing outside?"""
         clipping = self._placement.clipping
-        for ancestor in element.iterancestors() if clipping else ():
-            if ancestor in clipping:
-                left, top, width, height = boxes[ancestor]
-                if not (left <= x < left + width and top <= y < top + height):
-                    return False
-        return True
+        ancestors = element.iterancestors() if clipping else ()
+        return any(ancestor in clipping and not _holds(boxes[ancestor], left, top) for ancestor in ancestors)
 
     def display(self, element: Any) -> str:
         """How an element is displayed, in the words of CSS."""
@@ -152,6 +163,10 @@ class LaidOut:
                     element for element, value in values if value is not None and _makes_clickable(name, value)
                 )
         return sorted(found - self._placement.invisible, key=document.index.__getitem__)
+
+
+def _holds(box: Box, x: float, y: float) -> bool:
+    return box.left <= x < box.left + box.width and box.top <= y < box.top + box.height
 
 
 def _box(placed: Placed, scroll: int) -> Box:
