@@ -94,6 +94,8 @@ class Backend(Protocol):
     """The agent's browser. Elements are named by their ids in the newest view. Actions that cannot be done raise
     `ActionFailed` and change nothing."""
 
+    labelling: str  # which elements have ids: one of `layout.page.LABELLING`, set before `start`
+
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""
 

@@ -218,7 +218,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     task_reward = 1.0
     safe_arguments = (
         "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
-        "early_stop", "strict_upstream", "show_feedback", "show_address", "picture", "marks", "image_size",
+        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "picture", "marks", "image_size",
     )  # fmt: skip
     guides = GUIDES
 
@@ -241,6 +241,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         hide_outcome: bool = False,
         early_stop: bool = False,
         strict_upstream: bool = False,
+        ids: str | None = None,
         show_feedback: bool = True,
         show_address: bool | None = None,
         picture: str = "viewport",
@@ -260,6 +261,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
+        self.ids = arguments.labelling(ids, self.observation_mode)
         self.show_address = show_address if show_address is None else bool(show_address)
         self._addresses = arguments.live_addresses(sites_at)  # None: the embedded sites
         self._live_options = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
@@ -283,6 +285,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
 
             self._sites = LiveSites(self._addresses, **self._live_options)
         self.world, self.backend = self._sites.world, self._sites.backend
+        self.backend.labelling = self.ids
         self._forget()
 
     def _forget(self) -> None:

@@ -32,6 +32,7 @@ from agentrl.envs.webarena.browsing.input import (
 )
 from agentrl.envs.webarena.browsing.session import MAX_TABS
 from agentrl.envs.webarena.layout.document import Document, strip_attributes
+from agentrl.envs.webarena.layout.page import INNERMOST, WHOLE
 
 CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
 Result = TypeVar("Result")
@@ -99,6 +100,7 @@ class ChromiumBackend(ABC):
     """See `Backend` for what the methods do. May be used from several threads, one call at a time."""
 
     scripts = True  # do the pages have any?
+    labelling = WHOLE
 
     def __init__(self, viewport: tuple[int, int] = VIEWPORT, deadline: float = DEADLINE) -> None:
         self.viewport, self.deadline = viewport, deadline
@@ -211,7 +213,9 @@ class ChromiumBackend(ABC):
         tab = await self._current()
         for _ in range(2):
             try:
-                found = await tab.call("read", deadline=self._until(_READING))
+                told = self.scripts and self.labelling == INNERMOST
+                handlers = await tab.handlers(self._until(_READING)) if told else []
+                found = await tab.call("read", self.labelling, handlers, deadline=self._until(_READING))
             except Unresponsive:
                 self._late = _BUSY
                 continue

@@ -30,6 +30,7 @@ from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, or
 from agentrl.envs.webarena.browsing.session import Entry, Session
 from agentrl.envs.webarena.evaluators.locators import evaluate_locator
 from agentrl.envs.webarena.layout.document import serialise
+from agentrl.envs.webarena.layout.page import WHOLE
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.painter import Painter
 from agentrl.envs.webarena.sites.messages import Request
@@ -100,6 +101,8 @@ class DomBackend:
     time.
     """
 
+    labelling = WHOLE
+
     def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT) -> None:
         self.world, self.viewport = world, viewport
         self._session = Session(world, viewport)
@@ -120,7 +123,7 @@ class DomBackend:
             if self._view is None or self._view[0] != session.version:
                 entry, page, contents = session.entry, session.page, session.contents
                 document = page.document
-                boxes, labels = page.at(entry.scroll)
+                boxes, labels = page.at(entry.scroll, self.labelling)
                 fields = [field for field in document.controls if kind_of(field) not in ("button", "hidden")]
                 values = {field: contents.value(field) for field in fields}
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)

@@ -157,8 +157,11 @@ def labelled_element(view: View, number: int) -> Any:
 
 
 def control_of(element: Any, document: Document) -> Any:
-    """The element; for a <label> the control that a click on it would reach."""
-    control = labelled_control(element, document) if element.tag == "label" else None
+    """The element; for a <label>, or something in it, the control that a click on it would reach."""
+    if forms.kind_of(element):
+        return element
+    label = element if element.tag == "label" else next(element.iterancestors("label"), None)
+    control = None if label is None else labelled_control(label, document)
     return element if control is None else control
 
 
