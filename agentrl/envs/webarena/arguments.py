@@ -26,6 +26,7 @@ from agentrl.envs.webarena.tasks.schema import SITE_NAME
 from agentrl.envs.webarena.tasks.source import FileTasks, GeneratedTasks, TaskSource
 
 BACKENDS = ("dom", "browser")
+PROMPTS = ("rules", "webrl")
 EMBEDDED, ENVIRONMENT = "embedded", "environment"
 ADDRESS = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
 FORM = '{"shopping": {"name": "...", "password": "..."}}'

@@ -154,6 +154,13 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
     - `early_stop=False`, `strict_upstream=False`: see above.
+    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: as WebRL's script
+      has it, to the letter: the innermost of what shows a hand, so that a word inside a link has the id and the rest of
+      the link none. `"whole"`, the default elsewhere: a link or button has one id, which stands at all of its text;
+      pages have fewer ids, and an id says what a click on it does.
+    - `prompt="rules"`: the system prompt explains the task, observations begin with the instruction. `"webrl"`: the
+      system prompt is the instruction, observations are the page alone, as the prompt style `webrl` needs it for
+      WebRL's published models (see [Web tasks on other sites](../../web-tasks.md)).
     - `show_feedback=True`: say in the observation why the last action failed.
     - `show_address=None`: whether tabs and address stand above the page; by default as in the papers, which show them
       with the accessibility tree only.
@@ -218,7 +225,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     task_reward = 1.0
     safe_arguments = (
         "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
-        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "picture", "marks", "image_size",
+        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks", "image_size",
     )  # fmt: skip
     guides = GUIDES
 
@@ -242,6 +249,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         early_stop: bool = False,
         strict_upstream: bool = False,
         ids: str | None = None,
+        prompt: str = "rules",
         show_feedback: bool = True,
         show_address: bool | None = None,
         picture: str = "viewport",
@@ -261,6 +269,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
+        self.prompt = one_of("prompt", prompt, arguments.PROMPTS)
         self.ids = arguments.labelling(ids, self.observation_mode)
         self.show_address = show_address if show_address is None else bool(show_address)
         self._addresses = arguments.live_addresses(sites_at)  # None: the embedded sites
@@ -469,13 +478,17 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
 
     @property
     def system_prompt(self) -> str:
-        """The task, the observation, the actions and the limits."""
+        """The task, the observation, the actions and the limits; with `prompt="webrl"` the instruction alone."""
+        if self.prompt == "webrl" and self._found is not None:
+            return f"Task Instruction: {self._current.task.intent}"
         shown = EXPLANATIONS[self.observation_mode]
         if self.kind == "visual":
             shown = f"{self.picture.explanation} {shown}".rstrip()
         return grammars.system_prompt(shown, self.action_format, self.max_turns, visual=self.kind == "visual")
 
     def _observe(self) -> dict[str, Any]:
+        if self.prompt == "webrl" and self.kind == "text":
+            return {"text": self._written()}
         feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
         text = f"Instruction: {self._current.task.intent.replace('<', '(')}\n{feedback}"
         if self.kind == "text":
