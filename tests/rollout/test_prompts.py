@@ -150,7 +150,7 @@ def test_a_record_says_in_which_style_its_prompts_were_made(style: str) -> None:
     assert play(TROUBLED, Noting({4: ["fine"]}), prompt_style=style).prompt_style == style
 
 
-def user(content: str) -> Message:
+def page_message(content: str) -> Message:
     return {"role": "user", "content": content, "images": []}
 
 
@@ -159,7 +159,7 @@ def test_webrls_rounds_are_its_prompt_to_the_letter():
     source = page.split("```text\n")[1].split("```")[0]
     template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(source)
     rounds = prompt_style("webrl")
-    rounds.begin("Task Instruction: Open it", user("<html>0</html>"))
+    rounds.begin("Task Instruction: Open it", page_message("<html>0</html>"))
     ends = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n"
     asks = "<|eot_id|><|start_header_id|>user<|end_header_id|>\n"
 
@@ -167,9 +167,9 @@ def test_webrls_rounds_are_its_prompt_to_the_letter():
         return template.render(messages=rounds.messages(), bos_token="", add_generation_prompt=True)
 
     assert shown() == f"Task Instruction: Open it\n\nRound 0\n\n{asks}<html>0</html>\n\n{ends}"
-    rounds.turn({"role": "assistant", "content": "do(1)"}, "", "", user("<html>1</html>"))
-    rounds.turn({"role": "assistant", "content": "do(2)"}, "", "", user("x" * 20_000))
+    rounds.turn({"role": "assistant", "content": "do(1)"}, "", "", page_message("<html>1</html>"))
+    rounds.turn({"role": "assistant", "content": "do(2)"}, "", "", page_message("x" * 20_000))
     past = f"Round 0\n\n{asks}Open it\n\n{ends}do(1)\n\nRound 1\n\n{asks}** Simplified html **\n\n{ends}do(2)\n\n"
     assert shown() == f"Task Instruction: Open it\n\n{past}Round 2\n\n{asks}{'x' * (ROOM - len(past))}\n\n{ends}"
     with pytest.raises(ConfigError, match='prompt="webrl"'):
-        prompt_style("webrl").begin("The rules of a game", user("x"))
+        prompt_style("webrl").begin("The rules of a game", page_message("x"))
