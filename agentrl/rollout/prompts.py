@@ -3,8 +3,10 @@
 * `conversation`: the rules, then every observation and every answer so far; earlier answers enter by their own tokens.
 * `step`: the rules and one message: the last few actions with what came of them, then the present observation. It stays
   short however long the episode is, and shows no picture but the present one.
+* `webrl`: what WebRL's published models were trained on: the task, all answers, in numbered rounds, and the present
+  observation; a fixed sentence stands where an earlier one was.
 
-Both follow from a trajectory alone (`prompt_at`), so records of one style can be read in the other.
+All follow from a trajectory alone (`prompt_at`), so records of one style can be read in another.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from agentrl.wrappers.history import remembered, what_was_done
 
 log = logging.getLogger(__name__)
 
-STYLES = ("conversation", "step")
+STYLES = ("conversation", "step", "webrl")
+TASK, GONE = "Task Instruction: ", "** Simplified html **"  # as WebRL's models know them
+ROOM = 16_384 - 512  # characters of WebRL's answers and observation; the end of the observation is cut off
 HISTORY = 3  # actions that the style `step` shows
 Layers = Sequence[Mapping[str, Any]]
 
@@ -64,7 +68,7 @@ def rules_of(env: gym.Env) -> str:
     return str(env.get_wrapper_attr("system_prompt")) if env.has_wrapper_attr("system_prompt") else ""
 
 
-# ---------------------------------------------------------------------- the two styles
+# ---------------------------------------------------------------------- the styles
 
 
 class PromptStyle(ABC):
@@ -132,12 +136,50 @@ class PresentStep(PromptStyle):
         return [*self._opening, {**self._seen, "content": f"{story}\nNow:\n{self._seen['content']}"}]
 
 
+class Rounds(PromptStyle):
+    """WebRL's rounds. The rules must be the task; the number of a round stands before the observation that begins it,
+    at the end of what was said before. A chat template that puts nothing but marks between messages makes of it
+    WebRL's prompt to the letter."""
+
+    def begin(self, rules: str, seen: Message) -> None:
+        """Round 0."""
+        if not rules.startswith(TASK):
+            raise ConfigError(
+                f"prompt_style 'webrl' needs an environment whose system prompt is {TASK + '...'!r}, which web "
+                'environments have with prompt="webrl"'
+            )
+        self._rules, self._answers, self._seen = rules, list[str](), seen
+
+    def turn(self, said: Message, done: str, feedback: str, seen: Message) -> None:
+        """One round more."""
+        self._answers.append(said["content"])
+        self._seen = seen
+
+    def messages(self) -> list[Message]:
+        """The task, the rounds, and the present observation, of which as much is shown as there is room for."""
+        told: list[Message] = [{"role": "system", "content": f"{self._rules}\n\nRound 0\n\n"}]
+        used = 0
+        for number, answer in enumerate(self._answers):
+            asked = GONE if number else self._rules.removeprefix(TASK)
+            told.append({"role": "user", "content": f"{asked}\n\n"})
+            told.append({"role": "assistant", "content": f"{answer}\n\nRound {number + 1}\n\n"})
+            used += len(_ROUND.format(number=number, asked=asked, answer=answer))
+        return [*told, {**self._seen, "content": self._seen["content"][: max(0, ROOM - used)] + "\n\n"}]
+
+
+# A round as WebRL counts its characters.
+_MARKS = "<|eot_id|><|start_header_id|>{}<|end_header_id|>\n"
+_ROUND = f"Round {{number}}\n\n{_MARKS.format('user')}{{asked}}\n\n{_MARKS.format('assistant')}{{answer}}\n\n"
+
+
 def prompt_style(name: str, history: int = HISTORY) -> PromptStyle:
     """The style of that name, for one episode."""
     if name == "conversation":
         return WholeConversation()
     if name == "step":
         return PresentStep(history)
+    if name == "webrl":
+        return Rounds()
     hint = did_you_mean(name, STYLES) if isinstance(name, str) else ""
     raise ConfigError(f"prompt_style must be one of {', '.join(STYLES)}; got {name!r}.{hint}")
 
@@ -152,7 +194,7 @@ def prompt_at(
     history: int = HISTORY,
     pictures: Mapping[str, Any] | None = None,
 ) -> list[Message]:
-    """What the policy was shown before step `turn` of a record, in either style.
+    """What the policy was shown before step `turn` of a record, in any style.
 
     `turn` may be the number of steps: what it would have been shown after the last one. `pictures` (by hash) are those
     of the trajectory itself unless given; a record that was read from a file holds none.

@@ -43,7 +43,10 @@ class Report:
 
 def compare(walks: int, steps: int = 5, seed: int = 0, mode: str = "simplified") -> Report:
     """Walk at random from the start pages of tasks of all sites."""
-    envs = [WebArenaLiteEnv(backend=backend, observation_mode=mode) for backend in ("dom", "browser")]
+    envs = [
+        WebArenaLiteEnv(backend=backend, observation_mode=mode, action_format="browsergym")
+        for backend in ("dom", "browser")
+    ]
     report = Report()
     try:
         tasks = envs[0].tasks()
@@ -74,6 +77,10 @@ def choose(one: View, other: View, generator: random.Random) -> Action:
     kind = generator.random()
     if kind < 0.12 or not count:
         return Action(generator.choice(["scroll_down", "scroll_down", "scroll_up", "back"]))
+    if kind < 0.2:
+        return Action("keyboard_type", text=generator.choice(WORDS))
+    if kind < 0.32:
+        return Action("click", point=(generator.randrange(one.viewport[0]), generator.randrange(one.viewport[1])))
     element = generator.randrange(count)
     label = one.labels[element]
     if can_type(label):

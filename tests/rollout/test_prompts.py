@@ -1,18 +1,20 @@
-"""The two prompt styles: what a policy is shown, and that it follows from the record alone."""
+"""The prompt styles: what a policy is shown, and that it follows from the record alone."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Generation
+from agentrl.core.policy import Generation, Message
 from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
-from agentrl.rollout.prompts import PresentStep, WholeConversation, prompt_at, prompt_style
+from agentrl.rollout.prompts import ROOM, PresentStep, WholeConversation, prompt_at, prompt_style
 from agentrl.rollout.trajectory import Trajectory
+from tests.installed import ROOT
 from tests.rollout.troubled_envs import TROUBLED, Playing
 
 
@@ -146,3 +148,28 @@ def test_styles_are_chosen_by_name() -> None:
 @pytest.mark.parametrize("style", ["conversation", "step"])
 def test_a_record_says_in_which_style_its_prompts_were_made(style: str) -> None:
     assert play(TROUBLED, Noting({4: ["fine"]}), prompt_style=style).prompt_style == style
+
+
+def page_message(content: str) -> Message:
+    return {"role": "user", "content": content, "images": []}
+
+
+def test_webrls_rounds_are_its_prompt_to_the_letter():
+    page = (ROOT / "docs/web-tasks.md").read_text().partition("<!-- file: chat_template.jinja -->")[2]
+    source = page.split("```text\n")[1].split("```")[0]
+    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(source)
+    rounds = prompt_style("webrl")
+    rounds.begin("Task Instruction: Open it", page_message("<html>0</html>"))
+    ends = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n"
+    asks = "<|eot_id|><|start_header_id|>user<|end_header_id|>\n"
+
+    def shown() -> str:
+        return template.render(messages=rounds.messages(), bos_token="", add_generation_prompt=True)
+
+    assert shown() == f"Task Instruction: Open it\n\nRound 0\n\n{asks}<html>0</html>\n\n{ends}"
+    rounds.turn({"role": "assistant", "content": "do(1)"}, "", "", page_message("<html>1</html>"))
+    rounds.turn({"role": "assistant", "content": "do(2)"}, "", "", page_message("x" * 20_000))
+    past = f"Round 0\n\n{asks}Open it\n\n{ends}do(1)\n\nRound 1\n\n{asks}** Simplified html **\n\n{ends}do(2)\n\n"
+    assert shown() == f"Task Instruction: Open it\n\n{past}Round 2\n\n{asks}{'x' * (ROOM - len(past))}\n\n{ends}"
+    with pytest.raises(ConfigError, match='prompt="webrl"'):
+        prompt_style("webrl").begin("The rules of a game", page_message("x"))

@@ -16,6 +16,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.files import read_regular
 from agentrl.envs.webarena.acting.grammars import GRAMMARS
 from agentrl.envs.webarena.evaluators.pages import check_evaluator
+from agentrl.envs.webarena.layout.page import LABELLING
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES
 from agentrl.envs.webarena.sites.places import PLACES, Account
 from agentrl.envs.webarena.sites.world import place_of
@@ -25,6 +26,7 @@ from agentrl.envs.webarena.tasks.schema import SITE_NAME
 from agentrl.envs.webarena.tasks.source import FileTasks, GeneratedTasks, TaskSource
 
 BACKENDS = ("dom", "browser")
+PROMPTS = ("rules", "webrl")
 EMBEDDED, ENVIRONMENT = "embedded", "environment"
 ADDRESS = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
 FORM = '{"shopping": {"name": "...", "password": "..."}}'
@@ -156,6 +158,11 @@ def kind_and_mode(kind: str, mode: str | None) -> tuple[str, str]:
     known = [mode for mode in MODES if visual or mode not in BESIDE_PICTURES]
     default = "marks" if visual else "simplified"
     return kind, one_of("observation_mode", default if mode is None else mode, known)
+
+
+def labelling(chosen: str | None, mode: str) -> str:
+    """Which elements have ids: the choice, or what the observation mode does by default."""
+    return MODES[mode].labelling if chosen is None else one_of("ids", chosen, LABELLING)
 
 
 def grammar(name: str, strict_upstream: bool) -> str:

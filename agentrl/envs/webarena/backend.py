@@ -94,6 +94,8 @@ class Backend(Protocol):
     """The agent's browser. Elements are named by their ids in the newest view. Actions that cannot be done raise
     `ActionFailed` and change nothing."""
 
+    labelling: str  # which elements have ids: one of `layout.page.LABELLING`, set before `start`
+
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""
 
@@ -116,6 +118,15 @@ class Backend(Protocol):
     def open(self, url: str) -> None: ...
     def click(self, element: int, button: str = "left") -> None: ...
     def hover(self, element: int) -> None: ...
+    def click_at(self, left: float, top: float, button: str = "left") -> None:
+        """Click whatever is seen at this point of the viewport."""
+
+    def move_to(self, left: float, top: float) -> None:
+        """Move the mouse to this point of the viewport."""
+
+    def write(self, text: str) -> None:
+        """Type into the field that has the keyboard, behind what it holds; a line break presses Enter."""
+
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -93,7 +94,10 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       `tab_focus [0]`, `close_tab`, `goto [url]`, `go_back`, `go_forward`, `stop [answer]`.
     - `"browsergym"`: `click("12")`, `fill("12", "text")`, `select_option("12", "Blue")`, `press("12", "Enter")`,
       `scroll(0, 400)`, `goto("url")`, `go_back()`, `new_tab()`, `send_msg_to_user("answer")`,
-      `report_infeasible("why")`.
+      `report_infeasible("why")`; without ids, at pixels of the picture, `mouse_click(640, 360)`, `mouse_dblclick`,
+      `mouse_move`, and `keyboard_type("text")`. It is the call between `<action>` and `</action>`, else the last one
+      outside `<think>`. Button, scroll distance and options are BrowserGym's in name: there is a left and a right
+      button without modifiers, scrolling is by two thirds of what is seen, one option is chosen at a time.
 
     An action that cannot be read or done changes nothing; `info["feedback"]` and the next observation say why.
     `info["told_actions"]` adds to each action the name of what it was done to, `click [12] (Checkout)`: outcome judges
@@ -144,12 +148,19 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     - `accounts=None`: for real sites, a JSON file with other accounts than the benchmark's, `{"shopping": {"name": ...,
       "password": ...}}`; or set `WA_SHOPPING_USERNAME` and `WA_SHOPPING_PASSWORD`.
     - `storage_state=None`: for real sites, the path of a storage state of Playwright to start with, instead of a login.
-    - `dialect=None`: whose rules of comparison the evaluators follow, `"lite"` (WebArena-Lite's) or `"webarena"`
-      (WebArena's, the default with the tasks of that name).
+    - `dialect=None`: whose rules of comparison the evaluators follow, `"lite"` (WebArena-Lite's), `"webarena"`
+      (WebArena's, the default with the tasks of that name) or `"browsergym"` (BrowserGym's for WebArena-Lite's tasks).
     - `judge="rule"`: who compares answers that need judgement: rules, a judge spec such as `{"kind": "llm", ...}`, or a
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
     - `early_stop=False`, `strict_upstream=False`: see above.
+    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: as WebRL's script
+      has it, to the letter: the innermost of what shows a hand, so that a word inside a link has the id and the rest of
+      the link none. `"whole"`, the default elsewhere: a link or button has one id, which stands at all of its text;
+      pages have fewer ids, and an id says what a click on it does.
+    - `prompt="rules"`: the system prompt explains the task, observations begin with the instruction. `"webrl"`: the
+      system prompt is the instruction, observations are the page alone, as the prompt style `webrl` needs it for
+      WebRL's published models (see [Web tasks on other sites](../../web-tasks.md)).
     - `show_feedback=True`: say in the observation why the last action failed.
     - `show_address=None`: whether tabs and address stand above the page; by default as in the papers, which show them
       with the accessibility tree only.
@@ -214,7 +225,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     task_reward = 1.0
     safe_arguments = (
         "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
-        "early_stop", "strict_upstream", "show_feedback", "show_address", "picture", "marks", "image_size",
+        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks", "image_size",
     )  # fmt: skip
     guides = GUIDES
 
@@ -237,6 +248,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         hide_outcome: bool = False,
         early_stop: bool = False,
         strict_upstream: bool = False,
+        ids: str | None = None,
+        prompt: str = "rules",
         show_feedback: bool = True,
         show_address: bool | None = None,
         picture: str = "viewport",
@@ -256,6 +269,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
+        self.prompt = one_of("prompt", prompt, arguments.PROMPTS)
+        self.ids = arguments.labelling(ids, self.observation_mode)
         self.show_address = show_address if show_address is None else bool(show_address)
         self._addresses = arguments.live_addresses(sites_at)  # None: the embedded sites
         self._live_options = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
@@ -279,6 +294,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
 
             self._sites = LiveSites(self._addresses, **self._live_options)
         self.world, self.backend = self._sites.world, self._sites.backend
+        self.backend.labelling = self.ids
         self._forget()
 
     def _forget(self) -> None:
@@ -353,6 +369,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         view = self.backend.view()
         episode.told[-1] = told(name, view, primitive.element)
         before = self._moment(view)
+        if primitive.point is not None and self.kind == "visual":
+            primitive = replace(primitive, point=self.picture.in_view(primitive.point, view))
         try:
             feedback = perform(primitive, self.backend)
         except ActionFailed as problem:
@@ -460,13 +478,17 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
 
     @property
     def system_prompt(self) -> str:
-        """The task, the observation, the actions and the limits."""
+        """The task, the observation, the actions and the limits; with `prompt="webrl"` the instruction alone."""
+        if self.prompt == "webrl" and self._found is not None:
+            return f"Task Instruction: {self._current.task.intent}"
         shown = EXPLANATIONS[self.observation_mode]
         if self.kind == "visual":
             shown = f"{self.picture.explanation} {shown}".rstrip()
-        return grammars.system_prompt(shown, self.action_format, self.max_turns)
+        return grammars.system_prompt(shown, self.action_format, self.max_turns, visual=self.kind == "visual")
 
     def _observe(self) -> dict[str, Any]:
+        if self.prompt == "webrl" and self.kind == "text":
+            return {"text": self._written()}
         feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
         text = f"Instruction: {self._current.task.intent.replace('<', '(')}\n{feedback}"
         if self.kind == "text":

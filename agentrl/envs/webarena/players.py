@@ -18,7 +18,7 @@ from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import write
 from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.texts import Names
+from agentrl.envs.webarena.observing.texts import Names, meant
 from agentrl.envs.webarena.state import quoted_words
 
 MAX_LINKS = 6  # that are followed before the guess
@@ -114,7 +114,8 @@ def best_link(view: View, names: Names, instruction: str, memory: Memory) -> int
     wanted, best, most = words_of(instruction), None, 0.0
     if len(memory.followed) >= MAX_LINKS:
         return None
-    for number, element in enumerate(view.labels):
+    labels = [meant(label) for label in view.labels]
+    for number, element in enumerate(labels):
         role = names.role(element)
         if role not in ("link", "button"):
             continue
@@ -127,7 +128,7 @@ def best_link(view: View, names: Names, instruction: str, memory: Memory) -> int
         if shared and score > most and key not in memory.followed:
             best, most = number, score
     if best is not None:
-        element = view.labels[best]
+        element = labels[best]
         memory.followed.add((element.get("href") or "", names.name(element, names.role(element))))
     return best
 

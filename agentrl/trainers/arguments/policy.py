@@ -156,7 +156,7 @@ class PPO(CriticArguments):
 class StepPO(CriticArguments):
     """Train by StepPO."""
 
-    prompt_style: Literal["conversation", "step"] = "step"
+    prompt_style: Literal["conversation", "step", "webrl"] = "step"
     """Prompts hold the current observation and recent actions, or the whole dialogue."""
     kl_in: Literal["reward", "loss"] = "loss"
     """Subtract the KL from the rewards, or add it to the loss (the paper)."""
@@ -254,7 +254,7 @@ class GSPO(GroupArguments):
 class GiGPO(GroupArguments):
     """Train by GiGPO."""
 
-    prompt_style: Literal["conversation", "step"] = "step"
+    prompt_style: Literal["conversation", "step", "webrl"] = "step"
     """Prompts hold the current observation and recent actions, or the whole dialogue."""
     gamma: float = 0.95
     """Discount between steps."""

@@ -51,7 +51,7 @@ class RunArguments:
     """Decides everything random."""
     iterations: int = 100
     """Number of iterations: collect, then update."""
-    prompt_style: Literal["conversation", "step"] = "conversation"
+    prompt_style: Literal["conversation", "step", "webrl"] = "conversation"
     """Prompts hold the whole dialogue, or the current observation and recent actions."""
     history: int = 3
     """With prompt_style=step: how many recent actions a prompt shows."""

@@ -211,7 +211,7 @@ class Recorder:
 
     def __init__(self, *labels: Any) -> None:
         self.calls: list[tuple[Any, ...]] = []
-        self.labels = labels
+        self.labels, self.viewport = labels, (1280, 720)
 
     def view(self) -> Any:
         return self
@@ -236,6 +236,10 @@ class Recorder:
         (A("press", 0, "Enter"), [("click", 0)]),
         (A("press", 9, "Tab"), [("hover", 9), ("press", "Tab")]),
         (A("press", text="enter"), [("press", "Enter")]),
+        (A("dblclick", point=(3, 4.5)), [("click_at", 3, 4.5, "left")]),
+        (A("right_click", point=(3, 4)), [("click_at", 3, 4, "right")]),
+        (A("hover", point=(3, 4)), [("move_to", 3, 4)]),
+        (A("keyboard_type", text="x"), [("write", "x")]),
         (A("scroll_up"), [("scroll", "up")]),
         (A("tab_focus", number=1), [("focus_tab", 1)]),
         (A("goto", text=" http://x "), [("open", "http://x")]),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import fake_web
@@ -22,6 +24,8 @@ from agentrl.core.errors import ConfigError, EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import chromium
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.env import WebArenaLiteEnv
+from agentrl.envs.webarena.layout.page import INNERMOST
+from agentrl.envs.webarena.observing.simplified import simplified_html
 from agentrl.envs.webarena.tasks.generated import generated_ids, templates
 from benchmarks.webarena.differential import compare
 from benchmarks.webarena.templates import play
@@ -98,6 +102,17 @@ def test_the_oracle_solves_tasks_of_every_site(env: WebArenaLiteEnv, site: str) 
 def test_what_holds_without_a_browser_holds_in_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake_web, "DomBackend", browser)
     getattr(test_web_dom, name)()
+
+
+def test_simplified_html_is_that_of_webrls_own_tools(page: Any) -> None:
+    """The text beside the page is what they wrote about it; places depend on the fonts of a machine."""
+    source, wanted = (Path(__file__).with_name(f"simplified_page.{kind}").read_text() for kind in ("html", "txt"))
+    backend = page(source)
+    backend.labelling = INNERMOST
+    backend.refresh()
+    shown = simplified_html(backend.view())
+    assert re.sub(r' data-bbox="[^"]*"', "", shown) == re.sub(r' data-bbox="[^"]*"', "", wanted.strip())
+    assert 'data-bbox="19,' in shown and re.search(r'"19,\d+,20,\d+"', shown)  # 18.6 to 39.2: edges are rounded
 
 
 def test_a_form_sends_what_it_holds(page: Any) -> None:

@@ -1,6 +1,6 @@
 // What an agent's browser asks of a page. Runs in a JavaScript world of its own, where the page's scripts cannot reach.
 globalThis.agentrl = (() => {
-  const CLICKABLE = "input,textarea,select,button,a,iframe,video,object,embed,summary";
+  const CLICKABLE = "input,textarea,select,button,a,iframe,video,object,embed";
   const CONTROLS = "input,select,textarea,button";
   const ROLES = new Set(["button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"]);
   const BUTTONS = new Set(["submit", "button", "reset", "image"]);
@@ -14,7 +14,7 @@ globalThis.agentrl = (() => {
 
   function looksClickable(element, pointer) {
     if (pointer && !(element.parentElement && getComputedStyle(element.parentElement).cursor === "pointer")) return true;
-    if (element.matches(CLICKABLE) || element.hasAttribute("onclick") || element.isContentEditable
+    if (element.matches(CLICKABLE) || element.localName === "summary" || element.hasAttribute("onclick") || element.isContentEditable
       && !(element.parentElement && element.parentElement.isContentEditable)) return true;
     if (element.localName === "label") return element.control !== null && !element.control.disabled;
     if (element.localName === "img" && element.hasAttribute("usemap")) return true;
@@ -22,6 +22,59 @@ globalThis.agentrl = (() => {
     if (/^[0-9]+$/.test((element.getAttribute("tabindex") || "").trim())) return true;
     return /button/i.test(element.getAttribute("class") || "");
   }
+
+  // The same as WebRL's script has it (after Vimium): a hand counts wherever it comes from.
+  function seemsClickable(element) {
+    const style = getComputedStyle(element), name = element.localName, given = (key) => element.getAttribute(key);
+    if (element.hasAttribute("onclick") || style.cursor === "pointer") return true;
+    if (name === "img" && given("usemap")
+      && document.querySelector(`map[name="${CSS.escape(given("usemap").replace(/^#/, ""))}"]`)) return true;
+    if (given("role") !== null && ROLES.has(given("role").toLowerCase())) return true;
+    if (["", "contenteditable", "true"].includes((given("contenteditable") ?? "no").toLowerCase())) return true;
+    if ((given("jsaction") || "").split(";").some(isClickRule)) return true;
+    if (element.matches(CLICKABLE) || name === "details") return true;
+    if (name === "label" && element.control && !element.control.disabled) return true;
+    if (name === "img" && ["zoom-in", "zoom-out"].includes(element.style.cursor)) return true;
+    return /button/i.test(given("class") || "") || parseInt(given("tabindex")) >= 0;
+  }
+
+  // "click:namespace.action", the way Google's pages name their handlers.
+  function isClickRule(rule) {
+    const parts = rule.trim().split(":");
+    if (parts.length > 2) return false;
+    const [space, action = "_"] = [...parts.at(-1).trim().split("."), "_"];
+    return (parts.length === 1 || parts[0] === "click") && space !== "none" && action !== "_";
+  }
+
+  // How much of an element can be seen: of the boxes whose middle shows it, what lies in the viewport.
+  function area(element) {
+    let sum = 0;
+    for (const rect of element.getClientRects()) {
+      const found = document.elementFromPoint(rect.left + rect.width / 2, rect.top + rect.height / 2);
+      const seen = inViewport(rect);
+      if (found && element.contains(found)) sum += seen.width * seen.height;
+    }
+    return sum;
+  }
+
+  const inViewport = (rect) => ({
+    width: Math.min(innerWidth, rect.right) - Math.max(0, rect.left),
+    height: Math.min(innerHeight, rect.bottom) - Math.max(0, rect.top),
+  });
+
+  function innermost(rects, handled) {
+    const seems = (number) => handled.has(number) || seemsClickable(elements[number]);
+    const found = elements.map((element, number) => number)
+      .filter((number) => rects[number] && seems(number) && area(elements[number]) >= 1);
+    return outermostLeftOut(found).filter((number) => {
+      const seen = inViewport(rects[number]);
+      return seen.width > 0 || seen.height > 0;
+    });
+  }
+
+  // Of clickable elements within each other, the innermost one counts.
+  const outermostLeftOut = (found) => found.filter((number, place) =>
+    place + 1 >= found.length || !elements[number].contains(elements[found[place + 1]]));
 
   // The first box of an element, on whatever line, whose middle is in the viewport and not covered by others.
   const sight = (element) => [...element.getClientRects()].find((rect) => isHit(element, rect));
@@ -50,9 +103,7 @@ globalThis.agentrl = (() => {
       if (style.visibility === "visible" && looksClickable(element, style.cursor === "pointer")
         && sight(element)) found.push(number);
     });
-    // Of clickable elements within each other, the innermost one counts.
-    return found.filter((number, place) =>
-      place + 1 >= found.length || !elements[number].contains(elements[found[place + 1]]));
+    return outermostLeftOut(found);
   }
 
   const chosen = (select, property) => [...select.options]
@@ -104,13 +155,14 @@ globalThis.agentrl = (() => {
   function boxes(rects) {
     const found = [];
     rects.forEach((rect, number) => {
-      if (rect) found.push(number, Math.round(rect.left), Math.round(rect.top), Math.round(rect.width),
-        Math.round(rect.height));
+      if (!rect) return;
+      const left = Math.round(rect.left), top = Math.round(rect.top);  // the edges are rounded, as WebRL's script does
+      found.push(number, left, top, Math.round(rect.right) - left, Math.round(rect.bottom) - top);
     });
     return found;
   }
 
-  async function read() {
+  async function read(rule, handlers) {
     if (document.fonts.status !== "loaded") await document.fonts.ready;
     const root = document.documentElement;
     if (!root) return null;
@@ -120,7 +172,7 @@ globalThis.agentrl = (() => {
     return {
       html: numbered(rects),
       boxes: boxes(rects),
-      labels: labelled(rects),
+      labels: rule === "innermost" ? innermost(rects, new Set(handlers)) : labelled(rects),
       values: controls.map(([number, element]) => [number, value(element)]),
       ...state(), changed: held(),
       url: location.href,
@@ -177,6 +229,11 @@ globalThis.agentrl = (() => {
       if (!rect || !rect.width || !rect.height) return null;
       return [rect.left + rect.width / 2, rect.top + rect.height / 2];
     },
+    // The number of the element that is seen at a point, or null.
+    at(x, y) {
+      const number = elements.indexOf(document.elementFromPoint(x, y));
+      return number < 0 ? null : number;
+    },
     // The middle of one of the elements that a selector finds, brought into view, or null. It is element 0 from now on.
     aim(selector, place) {
       elements = [...document.querySelectorAll(selector)].slice(place, place + 1);
@@ -208,9 +265,10 @@ globalThis.agentrl = (() => {
       hold(elements[number], String(option));
       announce(elements[number]);
     },
-    toEnd(number) {
-      const element = elements[number];
-      if (typeof element.selectionStart === "number" && element.selectionStart === element.selectionEnd)
+    // The cursor goes behind what the field holds, unless something in it is selected.
+    toEnd() {
+      const element = document.activeElement;
+      if (element && typeof element.selectionStart === "number" && element.selectionStart === element.selectionEnd)
         element.setSelectionRange(element.value.length, element.value.length);
     },
     validity(number) {

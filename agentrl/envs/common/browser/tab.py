@@ -27,6 +27,7 @@ _EVENTS = (
     "Page.frameStoppedLoading", "Page.navigatedWithinDocument", "Page.windowOpen", "Runtime.executionContextCreated",
     "Runtime.executionContextDestroyed", "Runtime.executionContextsCleared",
 )  # fmt: skip
+_HANDLERS = "[...document.querySelectorAll('*')].map((e, n) => e.onclick ? n : -1).filter((n) => n >= 0)"
 _START_WAIT, _FRAME_WAIT, _RESCUE_WAIT = 5.0, 5.0, 2.0  # seconds: the most that a lost signal costs
 _INPUT_WAIT = 10.0  # seconds that a page may take to react to input
 
@@ -239,6 +240,17 @@ class BrowserTab:
                     raise Unresponsive from error
                 await _wait(self._idle, deadline)
 
+    async def handlers(self, deadline: float) -> list[int]:
+        """The numbers of the elements to which scripts have given an `onclick`, which only the page's own world shows.
+        The page may say what it likes."""
+        try:
+            found = await self._answer(self._evaluate(_HANDLERS, own_world=False), deadline)
+        except Unresponsive:
+            raise
+        except (EnvFault, PlaywrightError):  # its scripts have broken what was asked, or it went elsewhere
+            return []
+        return [number for number in found if isinstance(number, int)] if isinstance(found, list) else []
+
     async def screenshot(
         self, area: tuple[int, int, int, int], *, beyond: bool = False, scale: float = 1.0, deadline: float
     ) -> bytes:
@@ -254,9 +266,9 @@ class BrowserTab:
             raise Unresponsive from None
         return base64.b64decode(answer["data"])
 
-    async def _evaluate(self, expression: str) -> Any:
+    async def _evaluate(self, expression: str, *, own_world: bool = True) -> Any:
         options = {"expression": expression, "returnByValue": True, "awaitPromise": True}
-        if self._world is not None:
+        if own_world and self._world is not None:
             options["uniqueContextId"] = self._world
         answer = await self.session.send("Runtime.evaluate", options)
         if "exceptionDetails" in answer:

@@ -10,11 +10,12 @@ from typing import Any
 from agentrl.envs.webarena.backend import ActionFailed, Backend, View
 from agentrl.envs.webarena.observing.texts import harmless
 
-# Of each action: what it needs. "search" is typing and Enter; "infeasible" ends the episode with the answer "N/A".
+# Of each action: what it needs. "search" is typing and Enter, "keyboard_type" types wherever the keyboard is;
+# "infeasible" ends the episode with the answer "N/A".
 NEEDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("click", "right_click", "dblclick", "hover", "focus"), ("element",)),
     **dict.fromkeys(("type", "search", "select"), ("element", "text")),
-    **dict.fromkeys(("press", "goto", "note", "exit", "infeasible"), ("text",)),
+    **dict.fromkeys(("press", "keyboard_type", "goto", "note", "exit", "infeasible"), ("text",)),
     **dict.fromkeys(("scroll_up", "scroll_down", "new_tab", "close_tab", "back", "forward", "wait"), ()),
     "tab_focus": ("number",),
 }
@@ -34,12 +35,14 @@ _ID = re.compile(r"\s*\[?\s*([0-9]{1,9})\s*\]?\s*")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One primitive action. `element` is an id of the newest view; `press` may have one, too (the key goes there)."""
+    """One primitive action. `element` is an id of the newest view; `press` may have one, too (the key goes there).
+    Actions of the mouse may have a `point` of the picture in its place."""
 
     name: str  # one of NEEDS
     element: int | None = None
     text: str = ""  # to type, to choose, to note or to answer; a key; an address
     number: int | None = None  # of a tab, from 0
+    point: tuple[float, float] | None = None
 
     @property
     def ends(self) -> bool:
@@ -103,10 +106,14 @@ def perform(action: Action, backend: Backend) -> str:
     that ends without a full stop. Answers and notes do nothing here: the environment keeps them."""
     name, element, text = action.name, action.element, action.text
     try:
-        if element is not None:
+        if action.point is not None:
+            _at_point(name, action.point, backend)
+        elif element is not None:
             _on_element(name, element, text, backend)
         elif name == "press":
             backend.press(key_name(text))
+        elif name == "keyboard_type":
+            backend.write(text)
         elif name in ("scroll_up", "scroll_down"):
             backend.scroll(name.removeprefix("scroll_"))
         elif name == "tab_focus":
@@ -121,6 +128,17 @@ def perform(action: Action, backend: Backend) -> str:
         # It may repeat a part of the action, and will stand in an observation.
         raise ActionFailed(harmless(str(problem)).rstrip(".")) from problem
     return "Noted." if name == "note" else ""
+
+
+def _at_point(name: str, point: tuple[float, float], backend: Backend) -> None:
+    left, top = point
+    width, height = backend.view().viewport
+    if not (0 <= left < width and 0 <= top < height):
+        raise ActionFailed(f"The point {left:g}, {top:g} is not in view, which has {width} x {height} pixels")
+    if name == "hover":
+        backend.move_to(left, top)
+    else:
+        backend.click_at(left, top, "right" if name == "right_click" else "left")
 
 
 def _on_element(name: str, element: int, text: str, backend: Backend) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from agentrl.core.parsing import quote
@@ -9,13 +10,16 @@ from agentrl.envs.webarena.acting.actions import Action, checked
 from agentrl.envs.webarena.acting.calls import find_calls, pattern, quoted
 
 HOW = 'write an action such as click("12") or send_msg_to_user("...")'
-# Of each function: the names of its parameters, in order. `enter` and `note` are ours.
+_MOUSE = ("x", "y", "button")
+# Of each function: the names of its parameters, in order. `note`, and the keyword `enter` of fill, are ours.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("click", "dblclick"), ("bid", "button", "modifiers")),
     **dict.fromkeys(("hover", "focus", "clear"), ("bid",)),
     **dict.fromkeys(("go_back", "go_forward", "new_tab", "tab_close"), ()),
-    **dict.fromkeys(("note", "send_msg_to_user"), ("text",)),
-    "fill": ("bid", "value", "enter"),
+    **dict.fromkeys(("note", "send_msg_to_user", "keyboard_type", "keyboard_insert_text"), ("text",)),
+    **dict.fromkeys(("mouse_click", "mouse_dblclick"), _MOUSE),
+    "mouse_move": _MOUSE[:2],
+    "fill": ("bid", "value", "enable_autocomplete_menu"),
     "select_option": ("bid", "options"),
     "press": ("bid", "key_comb"),
     "keyboard_press": ("key",),
@@ -25,60 +29,116 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "noop": ("wait_ms",),
     "report_infeasible": ("reason",),
 }
-NOT_HERE = ("drag_and_drop", "upload_file", "mouse_move", "mouse_up", "mouse_down", "mouse_click", "mouse_dblclick")
-NOT_HERE += ("mouse_drag_and_drop", "mouse_upload_file", "keyboard_down", "keyboard_up", "keyboard_type")
-NOT_HERE += ("keyboard_insert_text",)
+NOT_HERE = ("drag_and_drop", "upload_file", "mouse_up", "mouse_down", "mouse_drag_and_drop", "mouse_upload_file")
+NOT_HERE += ("keyboard_down", "keyboard_up", "scroll_at")
 _FUNCTIONS = pattern(*PARAMETERS, *NOT_HERE)
 _PLAIN = {"go_back": "back", "go_forward": "forward", "new_tab": "new_tab", "tab_close": "close_tab", "noop": "wait"}
 _TEXT = {"goto": ("goto", "url"), "note": ("note", "text"), "keyboard_press": ("press", "key")}
 _TEXT |= {"send_msg_to_user": ("exit", "text"), "report_infeasible": ("infeasible", "reason")}
+_TEXT |= {"keyboard_type": ("keyboard_type", "text"), "keyboard_insert_text": ("keyboard_type", "text")}
+_AT_POINT = {"mouse_click": "click", "mouse_dblclick": "dblclick", "mouse_move": "hover"}
+_BUTTONS = ("left", "right")
 _WHEEL = 480  # pixels of one turn of the wheel: two thirds of the viewport, whatever number the agent writes
+_THINK = re.compile(r"(</?think>)")
+_OPEN, _CLOSE = "<action>", "</action>"
 
 
 def read_browsergym(text: str) -> Action | str:
-    """The first call of a reply, or a sentence about what is wrong."""
-    call = next(iter(find_calls(text, _FUNCTIONS)), None)
-    if call is None:
-        return f"{quote(text.strip())} holds no action; {HOW}"
+    """The call between `<action>` and `</action>`, else the last call outside `<think>`, or a sentence about what is
+    wrong."""
+    said = _outside_thoughts(text)
+    inside = _OPEN in said
+    if inside:
+        said, closed, _ = said[said.rindex(_OPEN) + len(_OPEN) :].partition(_CLOSE)
+        if not closed:
+            return "the action tag must be closed"
+    calls = find_calls(said, _FUNCTIONS)
+    if not calls:
+        return f"{quote(said.strip())} holds no action; {HOW}"
+    if inside and len(calls) > 1:
+        return f"an action tag takes one call; got {len(calls)}"
+    call = calls[-1]
     if call.name in NOT_HERE:
-        return f"{call.name} does not exist here; elements have ids, and keys go to press"
+        return f"{call.name} does not exist here; {HOW}"
     if call.args is None:
-        return f"the arguments of {quote(text[call.start : call.start + 60])} cannot be read; {HOW}"
+        return f"the arguments of {quote(said[call.start : call.start + 60])} cannot be read; {HOW}"
     names = PARAMETERS[call.name]
     if len(call.args) > len(names):
         return f"{call.name} takes {len(names)} arguments at most; got {len(call.args)}"
-    unknown = next((name for name in call.named if name not in names), None)
+    known = (*names, "enter") if call.name == "fill" else names
+    unknown = next((name for name in call.named if name not in known), None)
     if unknown is not None:
         return f"{call.name} has no argument {quote(unknown)}"
-    given = {**dict(zip(names, call.args, strict=False)), **call.named}
-    if call.name in _PLAIN:
-        return Action(_PLAIN[call.name])
-    if call.name in _TEXT:
-        name, parameter = _TEXT[call.name]
+    given = dict(zip(names, call.args, strict=False))
+    twice = next((name for name in call.named if name in given), None)
+    return f"{call.name} got {twice} twice" if twice else _action(call.name, {**given, **call.named})
+
+
+def _outside_thoughts(text: str) -> str:
+    """The text without what stands between `<think>` and `</think>`; chat templates may have begun the thought."""
+    kept: list[str] = []
+    thinking = begun = False
+    for piece in _THINK.split(text):
+        if piece == "<think>":
+            thinking = begun = True
+        elif piece == "</think>":
+            if not begun:
+                kept.clear()
+            thinking, begun = False, True
+        elif not thinking:
+            kept.append(piece)
+    return "\n".join(kept)
+
+
+def _action(function: str, given: dict[str, Any]) -> Action | str:
+    if function in _PLAIN:
+        return Action(_PLAIN[function])
+    if function in _TEXT:
+        name, parameter = _TEXT[function]
         argument = given.get(parameter, "" if name == "infeasible" else None)
-        is_number = isinstance(argument, int | float) and name == "exit"
+        is_number = isinstance(argument, int | float) and name in ("exit", "keyboard_type")
         return checked(name, text=str(argument) if is_number else argument)
-    if call.name == "tab_focus":
+    if function == "tab_focus":
         return checked("tab_focus", number=given.get("index"))
-    if call.name == "scroll":
+    if function == "scroll":
         delta = given.get("delta_y")
-        if isinstance(delta, bool) or not isinstance(delta, int | float) or delta == 0:
+        if not _is_number(delta) or delta == 0:
             return "scroll needs delta_x and delta_y, with a delta_y above 0 to go down or below 0 to go up"
         return Action("scroll_down" if delta > 0 else "scroll_up")
-    return _on_element(call.name, given)
+    return _at_point(function, given) if function in _AT_POINT else _on_element(function, given)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _at_point(function: str, given: dict[str, Any]) -> Action | str:
+    left, top, button = given.get("x"), given.get("y"), given.get("button", "left")
+    if not (_is_number(left) and _is_number(top)):
+        return f"{function} needs x and y, in pixels of the picture"
+    if button not in _BUTTONS:
+        return f"button must be {' or '.join(_BUTTONS)}"
+    name = _AT_POINT[function]
+    return Action("right_click" if button == "right" else name, point=(round(left, 2), round(top, 2)))
 
 
 def _on_element(function: str, given: dict[str, Any]) -> Action | str:
     element = given.get("bid")
     if function in ("click", "dblclick"):
         button = given.get("button", "left")
-        if button not in ("left", "right"):
-            return "button must be left or right"
+        if button not in _BUTTONS:
+            return f"button must be {' or '.join(_BUTTONS)}"
+        if given.get("modifiers"):
+            return f"{function} takes no modifiers here"
         return checked("right_click" if button == "right" else function, element)
     if function == "clear":
         return checked("type", element, "")
     if function == "fill":
-        return checked("search" if given.get("enter") is True else "type", element, _as_text(given.get("value")))
+        flags = [given.get(name, False) for name in ("enable_autocomplete_menu", "enter")]
+        if not all(isinstance(flag, bool) for flag in flags):
+            return "enable_autocomplete_menu and enter must be True or False"
+        # Typing is typing here: a menu of completions needs no other way of it.
+        return checked("search" if flags[1] else "type", element, _as_text(given.get("value")))
     if function == "select_option":
         options = given.get("options")
         if isinstance(options, list):
@@ -94,12 +154,17 @@ def _on_element(function: str, given: dict[str, Any]) -> Action | str:
 
 
 def _as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return str(value) if _is_number(value) else value
 
 
 def write_browsergym(action: Action) -> str:
     """The action as text that `read_browsergym` reads as the same action."""
     name, element, text = action.name, f'"{action.element}"', quoted(action.text)
+    if action.point is not None:
+        place = ", ".join(repr(number) for number in action.point)
+        if name == "right_click":
+            return f'mouse_click({place}, "right")'
+        return f"{next(function for function, read_as in _AT_POINT.items() if read_as == name)}({place})"
     if name in ("type", "search"):
         return f"fill({element}, {text}{', enter=True' if name == 'search' else ''})"
     if name == "select":

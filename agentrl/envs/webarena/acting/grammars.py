@@ -22,12 +22,13 @@ _TOOLS: dict[str, tuple[str, str, str]] = _TEXTS["tools"]
 PROMPTS: dict[str, str] = _TEXTS["prompts"]
 
 
-def system_prompt(shown: str, grammar: str, max_turns: int) -> str:
+def system_prompt(shown: str, grammar: str, max_turns: int, *, visual: bool = False) -> str:
     """The task, the observation (as `shown` explains it), the actions and the limits."""
+    actions = PROMPTS[grammar] + (PROMPTS["browsergym_visual"] if visual and grammar == "browsergym" else "")
     return (
         "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
         "page, or to change something on a web site. You are logged in where that is needed. "
-        f"{shown}\n{PROMPTS[grammar]}\n"
+        f"{shown}\n{actions}\n"
         "If the instruction asks for information, the answer must be short and exact. If what it asks for cannot "
         f"be done, answer N/A. You have {max_turns} turns. "
         "Reply with one action, or put it between <answer> and </answer>."
@@ -71,8 +72,8 @@ def action_of_call(name: str, arguments: dict[str, Any]) -> Action | None:
 
 
 def call_of_action(action: Action) -> dict[str, Any] | None:
-    """The reverse; None for the few actions that are no tool (a key on one element, a double click)."""
-    if action.name not in _TOOLS or (action.name == "press" and action.element is not None):
+    """The reverse; None for the few actions that are no tool (a key on one element, a double click, a point)."""
+    if action.name not in _TOOLS or action.point or (action.name == "press" and action.element is not None):
         return None
     arguments: dict[str, Any] = {}
     if action.element is not None:

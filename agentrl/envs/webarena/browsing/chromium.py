@@ -32,6 +32,7 @@ from agentrl.envs.webarena.browsing.input import (
 )
 from agentrl.envs.webarena.browsing.session import MAX_TABS
 from agentrl.envs.webarena.layout.document import Document, strip_attributes
+from agentrl.envs.webarena.layout.page import INNERMOST, WHOLE
 
 CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
 Result = TypeVar("Result")
@@ -99,6 +100,7 @@ class ChromiumBackend(ABC):
     """See `Backend` for what the methods do. May be used from several threads, one call at a time."""
 
     scripts = True  # do the pages have any?
+    labelling = WHOLE
 
     def __init__(self, viewport: tuple[int, int] = VIEWPORT, deadline: float = DEADLINE) -> None:
         self.viewport, self.deadline = viewport, deadline
@@ -211,7 +213,9 @@ class ChromiumBackend(ABC):
         tab = await self._current()
         for _ in range(2):
             try:
-                found = await tab.call("read", deadline=self._until(_READING))
+                told = self.scripts and self.labelling == INNERMOST
+                handlers = await tab.handlers(self._until(_READING)) if told else []
+                found = await tab.call("read", self.labelling, handlers, deadline=self._until(_READING))
             except Unresponsive:
                 self._late = _BUSY
                 continue
@@ -257,16 +261,39 @@ class ChromiumBackend(ABC):
             else:
                 self._act(self._point_at(self._number(found), button))
 
+    def click_at(self, left: float, top: float, button: str = "left") -> None:
+        """Click whatever is seen at this point of the viewport."""
+        with self._lock:
+            check_button(button)
+            self.view()  # what the page holds now belongs to the history
+            assert self._document is not None
+            number = self._run(self._found_at(left, top))
+            found = None if number is None else self._document.elements[number]
+            if found is not None and button == "left":
+                self._check_click(found)
+            if found is not None and found.tag == "select":
+                self._act(self._call("focus", number))  # see `click`
+            else:
+                self._act(self._point_at((left, top), button))
+
+    async def _found_at(self, left: float, top: float) -> int | None:
+        return await (await self._current()).call("at", left, top, deadline=self._until())
+
+    def move_to(self, left: float, top: float) -> None:
+        """Move the mouse to this point of the viewport."""
+        with self._lock:
+            self._act(self._point_at((left, top)))
+
     async def _call(self, function: str, *arguments: Any) -> None:
         """Let a function of the page's script act, and wait for what comes of it."""
         tab = await self._current()
         await tab.call(function, *arguments, deadline=self._until())
         await self._settle(tab)
 
-    async def _point_at(self, number: int, button: str | None = None) -> None:
-        """Move the mouse to an element and, with a button, click it."""
+    async def _point_at(self, place: int | tuple[float, float], button: str | None = None) -> None:
+        """Move the mouse to an element or a point and, with a button, click it."""
         tab = await self._current()
-        point = await self._point(tab, number)
+        point = await self._point(tab, place) if isinstance(place, int) else place
         if button is None:
             await tab.move(*point, deadline=self._until())
         else:
@@ -329,6 +356,23 @@ class ChromiumBackend(ABC):
     async def _press(self, keys: str) -> None:
         tab = await self._current()
         await tab.press(keys, deadline=self._until())
+        await self._settle(tab)
+
+    def write(self, text: str) -> None:
+        """Type into the field that has the keyboard, behind what it holds."""
+        with self._lock:
+            self.view()
+            self._act(self._write(text))
+
+    async def _write(self, text: str) -> None:
+        tab, until = await self._current(), self._until()
+        await tab.call("toEnd", deadline=until)
+        for number, line in enumerate(text.split("\n")):
+            if number:
+                await self._before_leaving(tab)
+                await tab.press("Enter", deadline=until)
+            for start in range(0, len(line), _INSERTED):
+                await tab.insert(line[start : start + _INSERTED], deadline=until)
         await self._settle(tab)
 
     def scroll(self, direction: str) -> None:

@@ -24,11 +24,13 @@ from agentrl.envs.webarena.browsing.input import (
     press,
     press_enter,
     scroll_step,
+    write_focused,
 )
 from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, origin_of, resolved, typed
 from agentrl.envs.webarena.browsing.session import Entry, Session
 from agentrl.envs.webarena.evaluators.locators import evaluate_locator
 from agentrl.envs.webarena.layout.document import serialise
+from agentrl.envs.webarena.layout.page import WHOLE
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.painter import Painter
 from agentrl.envs.webarena.sites.messages import Request
@@ -99,6 +101,8 @@ class DomBackend:
     time.
     """
 
+    labelling = WHOLE
+
     def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT) -> None:
         self.world, self.viewport = world, viewport
         self._session = Session(world, viewport)
@@ -119,7 +123,7 @@ class DomBackend:
             if self._view is None or self._view[0] != session.version:
                 entry, page, contents = session.entry, session.page, session.contents
                 document = page.document
-                boxes, labels = page.at(entry.scroll)
+                boxes, labels = page.at(entry.scroll, self.labelling)
                 fields = [field for field in document.controls if kind_of(field) not in ("button", "hidden")]
                 values = {field: contents.value(field) for field in fields}
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
@@ -160,17 +164,27 @@ class DomBackend:
     def click(self, element: int, button: str = "left") -> None:
         """Click an element. A right click opens no menu here, a middle click opens a link in a new tab."""
         with self._lock:
-            found = labelled_element(self.view(), element)
-            check_button(button)
-            if button == "left":
-                activate(self._session, found)
-            elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
-                activate(self._session, found, new_tab=True)
+            self._click(labelled_element(self.view(), element), button)
+
+    def _click(self, found: Any, button: str) -> None:
+        check_button(button)
+        if button == "left":
+            activate(self._session, found)
+        elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
+            activate(self._session, found, new_tab=True)
+
+    def click_at(self, left: float, top: float, button: str = "left") -> None:
+        """Click whatever is seen at this point of the viewport."""
+        with self._lock:
+            self._click(self._session.page.element_at(left, top, self._session.entry.scroll), button)
 
     def hover(self, element: int) -> None:
         """Move the mouse to an element; nothing on these pages reacts to it."""
         with self._lock:
             labelled_element(self.view(), element)
+
+    def move_to(self, left: float, top: float) -> None:
+        """Move the mouse to a point; nothing on these pages reacts to it."""
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
@@ -187,6 +201,14 @@ class DomBackend:
         """Press a key or combination on the focused element."""
         with self._lock:
             press(self._session, key)
+
+    def write(self, text: str) -> None:
+        """Type into the field that has the keyboard, behind what it holds."""
+        with self._lock:
+            for number, line in enumerate(text.split("\n")):
+                if number:
+                    press(self._session, "Enter")
+                write_focused(self._session, line)
 
     def scroll(self, direction: str) -> None:
         """Scroll "up" or "down" by two thirds of the viewport."""

@@ -157,8 +157,11 @@ def labelled_element(view: View, number: int) -> Any:
 
 
 def control_of(element: Any, document: Document) -> Any:
-    """The element; for a <label> the control that a click on it would reach."""
-    control = labelled_control(element, document) if element.tag == "label" else None
+    """The element; for a <label>, or something in it, the control that a click on it would reach."""
+    if forms.kind_of(element):
+        return element
+    label = element if element.tag == "label" else next(element.iterancestors("label"), None)
+    control = None if label is None else labelled_control(label, document)
     return element if control is None else control
 
 
@@ -214,8 +217,7 @@ def press(session: Session, key: str) -> None:
     if action is not None:
         action(session, focused)
     elif len(key) == 1 and key.isprintable():
-        if focused is not None and forms.can_type(focused):
-            write(session, focused, key)
+        write_focused(session, key)
     elif not is_known(key):
         raise unknown_key(key)
 
@@ -243,6 +245,13 @@ def focused_element(session: Session) -> Any:
     number = session.entry.focus
     elements = session.page.document.elements
     return elements[number] if number is not None and number < len(elements) else None
+
+
+def write_focused(session: Session, text: str) -> None:
+    """Type into the field that has the keyboard, if any has."""
+    focused = focused_element(session)
+    if text and focused is not None and forms.can_type(focused):
+        write(session, focused, text)
 
 
 def write(session: Session, field: Any, text: str) -> None:

@@ -1,13 +1,17 @@
-"""Comparing a text or an address with what a task requires of it: the benchmark's rules, in its two dialects.
+"""Comparing a text or an address with what a task requires of it: the benchmark's rules, in its three dialects.
 
-`webarena` is the original, `lite` that of WebArena-Lite. They differ in small ways that decide scores:
+`webarena` is the original, `lite` that of WebArena-Lite, `browsergym` what BrowserGym scores WebArena-Lite's tasks with.
+They differ in small ways that decide scores:
 
-- cleaning: `webarena` strips white space; both drop one pair of quotes and ignore case;
-- must_include: `lite` looks for a reference of a single token among the tokens of the text, `webarena` only for one
-  of a single character that is the sole reference; everything else is searched for as a part of the text;
-- must_exclude, one_of and required_values came with `lite`; both dialects understand them here.
+- cleaning: all but `lite` strip white space; all drop one pair of quotes and ignore case;
+- must_include: `lite` looks for a reference of a single token among the tokens of the text and their parts between
+  slashes, the others only for one of a single character that is the sole reference of an answer, and without slashes;
+  everything else is searched for as a part of the text;
+- alternatives (" |OR| ") within a reference of an answer count in `lite` only, on pages everywhere;
+- addresses: see `url_match`; texts of pages: `webarena` alone replaces HTML's entities;
+- must_exclude, one_of and required_values came with `lite`; all dialects understand them here.
 
-Generated tasks set `nothing_else`, which both dialects read alike: see `nothing_else.py`.
+Generated tasks set `nothing_else`, which all dialects read alike: see `nothing_else.py`.
 """
 
 from __future__ import annotations
@@ -23,15 +27,16 @@ from agentrl.envs.webarena.evaluators.nothing_else import OR, beside
 from agentrl.envs.webarena.evaluators.words import words
 from agentrl.envs.webarena.tasks.schema import Requirements
 
-Dialect = Literal["lite", "webarena"]
-DIALECTS: tuple[Dialect, ...] = ("lite", "webarena")
-COMPARISONS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
+Dialect = Literal["lite", "webarena", "browsergym"]
+DIALECTS: tuple[Dialect, ...] = ("lite", "webarena", "browsergym")
+# As upstream, which allows for a rounding error everywhere: 3 passes "< 3".
+COMPARISONS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.le, ">": operator.ge}
 INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*")
 
 
 def clean_answer(text: str, dialect: Dialect = "lite") -> str:
     """Without one pair of quotes around it, in lower case."""
-    if dialect == "webarena":
+    if dialect != "lite":
         text = text.strip()
     for quote in ("'", '"'):
         if text.startswith(quote) and text.endswith(quote):
@@ -45,14 +50,17 @@ def exact_match(reference: str, text: str, dialect: Dialect = "lite") -> bool:
     return clean_answer(text, dialect) == clean_answer(reference, dialect)
 
 
-def must_include(reference: str, text: str, dialect: Dialect = "lite", *, alone: bool = False) -> bool:
+def must_include(
+    reference: str, text: str, dialect: Dialect = "lite", *, is_answer: bool = False, alone: bool = False
+) -> bool:
     """Does the text contain the reference, or one of its alternatives? `alone`: it is the only one of an answer."""
-    return any(_includes(each, text, dialect, alone) for each in reference.split(OR))
+    alternatives = [reference] if is_answer and dialect != "lite" else reference.split(OR)
+    return any(_includes(each, text, dialect, alone) for each in alternatives)
 
 
 def must_exclude(reference: str, text: str, dialect: Dialect = "lite") -> bool:
     """Does the text not contain the reference?"""
-    return not _includes(reference, text, dialect, False)
+    return not _includes(reference, text, dialect, False, slashes=False)
 
 
 def one_of(references: tuple[str, ...], text: str, dialect: Dialect = "lite") -> bool:
@@ -86,7 +94,7 @@ def unmet(
         yield f"must be {wanted.exact_match!r}"
     alone = is_answer and len(wanted.must_include or ()) == 1
     for reference in wanted.must_include or ():
-        if not must_include(reference, text, dialect, alone=alone):
+        if not must_include(reference, text, dialect, is_answer=is_answer, alone=alone):
             yield f"must include {reference!r}"
     for reference in wanted.must_exclude or ():
         if not must_exclude(reference, text, dialect):
@@ -106,14 +114,16 @@ def check_dialect(dialect: str) -> Dialect:
     raise ConfigError(f"dialect must be one of {', '.join(DIALECTS)}; got {dialect!r}")
 
 
-def _includes(reference: str, text: str, dialect: Dialect, alone: bool) -> bool:
+def _includes(reference: str, text: str, dialect: Dialect, alone: bool, *, slashes: bool = True) -> bool:
     wanted, text = clean_answer(reference, dialect), clean_answer(text, dialect)
     is_word = dialect == "lite" or (alone and len(wanted) == 1)
     if wanted not in text:  # tokens are parts of the text, so that this settles most cases
         return False
     if is_word and len(words(wanted)) == 1:
         tokens = set(words(text))
-        return wanted in tokens or any(wanted in token.split("/") for token in tokens if "/" in token)
+        if dialect == "lite" and slashes:
+            tokens |= {part for token in tokens if "/" in token for part in token.split("/")}
+        return wanted in tokens
     return True
 
 
@@ -124,7 +134,7 @@ def url_match(reference: str, url: str, dialect: Dialect = "lite", note: str | N
     """Does an address match one of the references (joined by " |OR| ")?
 
     `lite`: equal, or with the note "GOLD in PRED" a part of the address as it stands, so that the order of its query
-    matters. `webarena`: the path of any reference is a part of the address, and each key of all references' queries has
+    matters. The others: the path of any reference is a part of the address, and each key of all references' queries has
     one of their values; with the note "EXACT" equal as well.
     """
     references = [_cleaned(each, dialect) for each in reference.split(OR)]
@@ -146,7 +156,7 @@ def url_match(reference: str, url: str, dialect: Dialect = "lite", note: str | N
 
 
 def _cleaned(url: str, dialect: Dialect) -> str:
-    if dialect == "webarena":
+    if dialect != "lite":
         return url.rstrip("/")
     return url.replace("localhost", "127.0.0.1").removesuffix("/")
 

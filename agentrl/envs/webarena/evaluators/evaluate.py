@@ -111,13 +111,14 @@ class Evaluator:
                 yield self._judged("page", name_of(target), target.required_contents.fuzzy_match, text, judge)
 
     def _judged(self, kind: str, where: str, references: tuple[str, ...], text: str, judge: AnswerJudge) -> Check:
-        """`lite` asks once about all references, `webarena` once about each."""
+        """`lite` asks once about all references, `webarena` once about each, `browsergym` so about those of answers."""
         if references == (NOT_ACHIEVABLE,):
             assert self.task.eval is not None
             question = AnswerQuestion(self.task.intent, (), text, reason=self.task.eval.string_note or "")
             passed = exact_match(NOT_ACHIEVABLE, text, self.dialect) or judge(question)
         else:
-            groups = [references] if self.dialect == "lite" else [(reference,) for reference in references]
+            together = self.dialect == "lite" or (self.dialect == "browsergym" and kind == "page")
+            groups = [references] if together else [(reference,) for reference in references]
             passed = all(judge(AnswerQuestion(self.task.intent, group, text, together=references)) for group in groups)
         return Check(kind, "" if passed else f"{where} must say {', '.join(references)!r}")
 

@@ -156,6 +156,7 @@ class Placement(NamedTuple):
     boxes: list[Placed]  # one of every element
     further: dict[Any, list[Placed]]  # on the lines below, of elements that go on there
     height: float
+    hands: set[Any]
     pointers: set[Any]
     invisible: set[Any]
     clipping: set[Any]
@@ -180,7 +181,7 @@ def lay_out(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> 
             if first.setdefault(box[0], box) is not box:
                 further.setdefault(box[0], []).append(box)
         boxes = list(first.values())
-    return Placement(boxes, further, height, builder.pointers, builder.invisible, builder.clipping)
+    return Placement(boxes, further, height, builder.hands, builder.pointers, builder.invisible, builder.clipping)
 
 
 def lay_out_with_texts(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> list[Placed]:

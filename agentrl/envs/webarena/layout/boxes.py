@@ -58,7 +58,8 @@ class Builder:
 
     def __init__(self, cascade: Cascade, opened: Container[Any]) -> None:
         self._root, self._opened = cascade.root, opened
-        self.pointers: set[Any] = set()  # elements whose own style shows a hand, not only their parent's
+        self.hands: set[Any] = set()  # elements over which the pointer is a hand
+        self.pointers: set[Any] = set()  # of these, the ones whose own style says so, not only their parent's
         self.invisible: set[Any] = set()  # laid out, but not to be seen
         self.clipping: set[Any] = set()  # show nothing outside their boxes
 
@@ -80,8 +81,10 @@ class Builder:
         if kind == NOTHING or get("hidden") is not None:
             return None
         if style.special:
-            if style.pointer and not parent.style.pointer:
-                self.pointers.add(element)
+            if style.pointer:
+                self.hands.add(element)
+                if not parent.style.pointer:
+                    self.pointers.add(element)
             if style.hidden:
                 self.invisible.add(element)
             if style.clips:

@@ -1,10 +1,10 @@
 """Pages laid out, and which of their elements an agent can act on.
 
-The rules are those of WebArena-Lite's script, which follow those of Vimium. An element is labelled if it looks
-clickable (by tag, role, attributes, or a hand as its pointer), if the middle of its box on any line lies in the
-viewport and is not clipped away, and if nothing inside it is labelled. Two rules differ: a hand that an element only
-inherits does not count, so that a link is labelled itself and not every piece within it; and <summary> is labelled
-rather than the <details> around it.
+An element is labelled if it looks clickable (by tag, role, attributes, or a hand as its pointer), if the middle of its
+box on any line lies in the viewport and is not clipped away, and if nothing inside it is labelled. The rules are those
+of WebRL's script, which follow Vimium's: `INNERMOST`. As a hand is inherited, of a link with a <span> inside it is the
+<span> that has the label. `WHOLE` differs in two rules: an inherited hand does not count, so that a link is labelled
+itself and not every piece within it, and <summary> is labelled rather than the <details> around it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from agentrl.envs.webarena.layout.document import Document, document
 from agentrl.envs.webarena.layout.style import Chain, Style, cascade
 
 CACHE_SIZE = 128
-_TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
+INNERMOST, WHOLE = LABELLING = ("innermost", "whole")
+_TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed"}
 # Attributes that make other elements clickable, and how they look in HTML; most pages have few of them.
 _RARE = {
     name: re.compile(pattern)
@@ -71,23 +72,24 @@ class LaidOut:
         self._cascade = cascade(sheets)
         self._placement = lay_out(document.root, self._cascade, details, viewport[0])
         self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
-        self._seen: dict[int, tuple[dict[Any, Box], tuple[Any, ...]]] = {}
+        self._seen: dict[tuple[int, str], tuple[dict[Any, Box], tuple[Any, ...]]] = {}
+        self._clickable: dict[str, list[Any]] = {}
 
     @property
     def bottom(self) -> int:
         """How far the page can be scrolled."""
         return self.height - self.viewport[1]
 
-    def at(self, scroll: int) -> tuple[dict[Any, Box], tuple[Any, ...]]:
+    def at(self, scroll: int, rule: str = WHOLE) -> tuple[dict[Any, Box], tuple[Any, ...]]:
         """The boxes in pixels of the viewport, and the labelled elements, when the page is scrolled this far."""
-        found = self._seen.get(scroll)
+        found = self._seen.get((scroll, rule))
         if found is None:
             if len(self._seen) >= 8:
                 self._seen.clear()
             boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
             further = self._placement.further  # boxes on later lines
             visible = []
-            for element in self._clickables:
+            for element in self._clickables(rule):
                 parts = [boxes[element]] if element in boxes else []
                 parts += [_box(placed, scroll) for placed in further.get(element, ())]
                 if any(self._is_in_sight(element, part, boxes) for part in parts):
@@ -95,7 +97,7 @@ class LaidOut:
             # What follows an element directly tells whether anything inside it is labelled.
             pairs = pairwise(visible)
             labels = [element for element, after in pairs if not len(element) or element not in after.iterancestors()]
-            found = self._seen[scroll] = (boxes, (*labels, *visible[-1:]))
+            found = self._seen[scroll, rule] = (boxes, (*labels, *visible[-1:]))
         return found
 
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
@@ -103,13 +105,24 @@ class LaidOut:
         x, y = box.left + box.width / 2, box.top + box.height / 2
         if not (box.width and box.height and 0 <= x < self.viewport[0] and 0 <= y < self.viewport[1]):
             return False
+        return not self._is_clipped(element, x, y, boxes)
+
+    def element_at(self, left: float, top: float, scroll: int) -> Any:
+        """What is seen at a point of the viewport: of the elements whose boxes hold it, the last in document order."""
+        boxes, _ = self.at(scroll)
+        found = self.document.root
+        for element in self.document.elements:
+            if element in boxes and element not in self._placement.invisible:
+                parts = [boxes[element], *(_box(placed, scroll) for placed in self._placement.further.get(element, ()))]
+                if any(_holds(part, left, top) for part in parts) and not self._is_clipped(element, left, top, boxes):
+                    found = element
+        return found
+
+    def _is_clipped(self, element: Any, left: float, top: float, boxes: dict[Any, Box]) -> bool:
+        """Is this point outside of an ancestor that shows nothing outside?"""
         clipping = self._placement.clipping
-        for ancestor in element.iterancestors() if clipping else ():
-            if ancestor in clipping:
-                left, top, width, height = boxes[ancestor]
-                if not (left <= x < left + width and top <= y < top + height):
-                    return False
-        return True
+        ancestors = element.iterancestors() if clipping else ()
+        return any(ancestor in clipping and not _holds(boxes[ancestor], left, top) for ancestor in ancestors)
 
     def display(self, element: Any) -> str:
         """How an element is displayed, in the words of CSS."""
@@ -139,11 +152,15 @@ class LaidOut:
             chains[element] = parent.child(element.tag, get("class"), get("id"), get("style"))
         return {element: chain.style for element, chain in chains.items()}
 
-    @cached_property
-    def _clickables(self) -> list[Any]:
+    def _clickables(self, rule: str) -> list[Any]:
         """Elements that could be labelled, in document order."""
-        document = self.document
-        found = set(document.root.iter(*_TAGS)) | self._placement.pointers
+        if rule in self._clickable:
+            return self._clickable[rule]
+        document, placed = self.document, self._placement
+        if rule == INNERMOST:
+            found = set(document.root.iter(*_TAGS, "details")) | placed.hands
+        else:
+            found = set(document.root.iter(*_TAGS, "summary")) | placed.pointers
         found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
         for name, pattern in _RARE.items():
             if pattern.search(document.html):
@@ -151,14 +168,20 @@ class LaidOut:
                 found.update(
                     element for element, value in values if value is not None and _makes_clickable(name, value)
                 )
-        return sorted(found - self._placement.invisible, key=document.index.__getitem__)
+        self._clickable[rule] = sorted(found - placed.invisible, key=document.index.__getitem__)
+        return self._clickable[rule]
+
+
+def _holds(box: Box, x: float, y: float) -> bool:
+    return box.left <= x < box.left + box.width and box.top <= y < box.top + box.height
 
 
 def _box(placed: Placed, scroll: int) -> Box:
-    """A box in whole pixels of the viewport, as a script rounds it."""
+    """A box in whole pixels of the viewport: its edges are rounded, as WebRL's script does it."""
     _, left, top, width, height = placed
     floor = math.floor
-    return Box(floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5))
+    first, upper = floor(left + 0.5), floor(top + 0.5)
+    return Box(first, upper - scroll, floor(left + width + 0.5) - first, floor(top + height + 0.5) - upper)
 
 
 @lru_cache(CACHE_SIZE)

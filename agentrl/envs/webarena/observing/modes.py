@@ -3,28 +3,27 @@ nothing."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 from lxml import html
 
 from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.layout.page import INNERMOST, WHOLE
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
 from agentrl.envs.webarena.observing.simplified import simplified_html
-from agentrl.envs.webarena.observing.texts import Names, harmless, squeezed, under_header
+from agentrl.envs.webarena.observing.texts import Names, harmless, squeezed, under_header, without_marks
 
 MAX_NAME = 60
 MAX_LINES = 300
-# Inside attributes and scripts "<" may stand unescaped; a picture's mark or a chat marker there must not be one.
-_MARKS = re.compile(r"<(?=image\s*/?>|\|)", re.IGNORECASE)
 
 
 def raw_html(view: View, *, header: bool = False) -> str:
     """The document as it came. What was typed is not in it, as in a page's source."""
     text = str(html.tostring(view.root, encoding="unicode", method="html", with_tail=False))
-    return under_header(view, _MARKS.sub("&lt;", text), header)
+    return under_header(view, without_marks(text), header)
 
 
 def marked_list(view: View, *, header: bool = False) -> str:
@@ -51,14 +50,22 @@ def nothing(view: View, *, header: bool = False) -> str:
     return under_header(view, "", header)
 
 
-# Of each mode: how it writes a page, and whether tabs and address stand above it unless said otherwise.
-MODES: dict[str, tuple[Callable[..., str], bool]] = {
-    "simplified": (simplified_html, False),
-    "accessibility": (accessibility_tree, True),
-    "html": (raw_html, False),
-    "compact": (compact_text, False),
-    "marks": (marked_list, False),
-    "none": (nothing, False),
+class Mode(NamedTuple):
+    """How a mode writes a page and, unless said otherwise, whether tabs and address stand above it and which elements
+    have ids."""
+
+    write: Callable[..., str]
+    header: bool
+    labelling: str
+
+
+MODES: dict[str, Mode] = {
+    "simplified": Mode(simplified_html, False, INNERMOST),
+    "accessibility": Mode(accessibility_tree, True, WHOLE),
+    "html": Mode(raw_html, False, INNERMOST),
+    "compact": Mode(compact_text, False, WHOLE),
+    "marks": Mode(marked_list, False, WHOLE),
+    "none": Mode(nothing, False, WHOLE),
 }
 EXPLANATIONS = {
     "simplified": "You see the part of the page that is in view as HTML; what you can act on has an id.",
@@ -73,7 +80,7 @@ BESIDE_PICTURES = ("marks", "none")  # say too little without a picture
 
 def observe(view: View, mode: str = "simplified", *, header: bool | None = None) -> str:
     """The page as text. Equal views, such as the start pages of many episodes, are written once."""
-    default = MODES[mode][1]
+    default = MODES[mode].header
     return _written(_Shown(view), mode, default if header is None else header)
 
 
@@ -84,7 +91,7 @@ class _Shown:
         self.view = view
         contents = tuple(view.values.values())
         where = view.url, view.tabs, view.active, view.scroll, view.viewport
-        self._facts = (view.root, contents, view.focused, where, view.status, view.error)
+        self._facts = (view.root, view.labels, contents, view.focused, where, view.status, view.error)
         self._hash = hash(self._facts)
 
     def __hash__(self) -> int:
@@ -96,4 +103,4 @@ class _Shown:
 
 @lru_cache(maxsize=128)
 def _written(shown: _Shown, mode: str, header: bool) -> str:
-    return MODES[mode][0](shown.view, header=header)
+    return MODES[mode].write(shown.view, header=header)

@@ -15,6 +15,8 @@ UNSEEN = frozenset({"script", "style", "template", "noscript"})  # what they hol
 MAX_ADDRESS = 300
 # "<" before any of these could begin a tag: the mark of a picture, the end of a chat message.
 _TAG_LIKE = re.compile(r"<(?=[A-Za-z/|!?_])")
+# Where tags are meant: inside attributes and scripts "<" may stand unescaped.
+_MARKS = re.compile(r"<(?=image\s*/?>|\|)", re.IGNORECASE)
 
 
 def squeezed(text: str | None, longest: int | None = None) -> str:
@@ -29,6 +31,11 @@ def squeezed(text: str | None, longest: int | None = None) -> str:
 def harmless(text: str) -> str:
     """The text without anything that could pass for a tag; "a < b" stays."""
     return _TAG_LIKE.sub("&lt;", text) if "<" in text else text
+
+
+def without_marks(text: str) -> str:
+    """HTML in which nothing passes for the mark of a picture or of a chat; the rest stays as it is."""
+    return _MARKS.sub("&lt;", text) if "<image" in text.lower() or "<|" in text else text
 
 
 def written(text: str) -> str:
@@ -110,9 +117,14 @@ def told(action: str, view: View, element: int | None) -> str:
     and a reader of the history has no page."""
     if element is None or not 0 <= element < len(view.labels):
         return action
-    names, chosen = Names(view), view.labels[element]
+    names, chosen = Names(view), meant(view.labels[element])
     name = names.name(chosen, names.role(chosen))[:MAX_TOLD]
     return f"{action} ({name})" if name else action
+
+
+def meant(element: Any) -> Any:
+    """What a click on the element is for: the link or button around it, if it stands in one; else the element."""
+    return next((around for around in (element, *element.iterancestors()) if around.tag in ("a", "button")), element)
 
 
 class Names:

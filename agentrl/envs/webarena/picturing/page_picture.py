@@ -154,10 +154,19 @@ class PagePicture:
         """Keep no picture."""
         self._kept = None
 
+    def in_view(self, point: tuple[float, float], view: View) -> tuple[float, float]:
+        """A point of the picture as one of the viewport."""
+        left, top = (place / self._scale for place in point)
+        return left, top + self._top(view) - view.scroll
+
+    def _top(self, view: View) -> int:
+        """Where on the page the picture begins; a page that it has no room for is shown around what is in view."""
+        if self.part != "full":
+            return view.scroll
+        return max(0, min(view.scroll - view.viewport[1], view.height - self._room))
+
     def _taken(self, backend: Backend, view: View) -> np.ndarray:
-        top = view.scroll
-        if self.part == "full":  # a page that it has no room for is shown around what is in view
-            top = max(0, min(view.scroll - view.viewport[1], view.height - self._room))
+        top = self._top(view)
         height = min(self._room, max(view.height, view.viewport[1]) - top)
         picture = backend.picture(top, height)[:height, : view.viewport[0]]
         if picture.shape[0] < self._room:
