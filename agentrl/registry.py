@@ -270,6 +270,7 @@ FAMILIES: tuple[Family, ...] = (
         },
         benches={
             "multihop": Bench("benchmarks.multihop:run", "resets, steps and searches of the encyclopaedia; bm25s")
+        },
     ),
     Family(
         name="papersearch",
