@@ -23,7 +23,7 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 
 # The reference is read from the code. Whether or not these are installed, the pages are the same, and quickly made.
-autodoc_mock_imports = ["torch", "transformers", "stable_baselines3", "openai", "aiolimiter", "pyarrow"]
+autodoc_mock_imports = ["torch", "transformers", "stable_baselines3", "trl", "openai", "aiolimiter", "pyarrow"]
 autodoc_mock_imports += [
     "verl",
     "omegaconf",

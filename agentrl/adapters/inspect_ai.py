@@ -41,11 +41,7 @@ except ImportError as error:
 
 
 def environment(
-    env_id: str,
-    episodes: int = 100,
-    seed: int = 0,
-    split: str = "test",
-    env_kwargs: dict[str, Any] | None = None,
+    env_id: str, episodes: int = 100, seed: int = 0, split: str = "test", env_kwargs: dict[str, Any] | None = None
 ) -> Task:
     """`episodes` episodes of an environment, scored by success and by reward."""
     seeds = [episode_seed(seed, index) for index in range(episodes)]

@@ -9,7 +9,6 @@ OpenEnv knows no truncation and no info: `metadata` has `terminated`, `truncated
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -23,9 +22,7 @@ from agentrl.rollout.trajectory import plain
 
 try:
     import uvicorn
-    from openenv.core.env_server.http_server import create_app
-    from openenv.core.env_server.interfaces import Environment
-    from openenv.core.env_server.types import Action, ConcurrencyConfig, Observation, State
+    from openenv.core.env_server import Action, ConcurrencyConfig, Environment, Observation, State, create_app
 except ImportError as error:
     raise MissingLibrary("openenv", "openenv==0.10.0") from error
 
@@ -58,7 +55,7 @@ class SuiteEnvironment(Environment[TextAction, TextObservation, State]):
         if unknown := sorted(set(chosen) - {"split", "index", "task"}):
             raise ConfigError(f"arguments of reset must be seed, episode_id, split, index or task; got {unknown}")
         split, task = chosen.get("split") or "train", chosen.get("task")
-        task = task if chosen.get("index") is None else self._tasks(split)[chosen["index"]]
+        task = task if chosen.get("index") is None else self._in(split).unwrapped.tasks()[chosen["index"]]
         env, self._split, self._now = self._in(split), split, State(episode_id=episode_id)
         observation, info = env.reset(seed=seed, options=None if task is None else {"task": task})
         return self._observed(observation, info, rules=rules_of(env))
@@ -93,20 +90,17 @@ class SuiteEnvironment(Environment[TextAction, TextObservation, State]):
             raise ConfigError("the session was idle and has ended; connect again")
         return self._made.get(split) or self._made.setdefault(split, self._make(split=split))
 
-    def _tasks(self, split: str) -> Sequence[str]:
-        return self._in(split).unwrapped.tasks()
-
     def list_splits(self) -> list[str]:
         """Those of every environment."""
         return ["train", "dev", "test"]
 
     def num_tasks(self, split: str) -> int:
         """How many tasks a split has."""
-        return len(self._tasks(split))
+        return len(self._in(split).unwrapped.tasks())
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
         """One of them, which `reset(split=..., index=...)` plays."""
-        return {"id": self._tasks(split)[index], "index": index}
+        return {"id": self._in(split).unwrapped.tasks()[index], "index": index}
 
 
 def serve(id: tyro.conf.Positional[str], port: int = 8000, env_kwargs: str = "{}", idle_seconds: float = 600.0) -> None:

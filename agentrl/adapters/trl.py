@@ -13,24 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from agentrl.adapters.chat import ChatEpisode, picture_in
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.seeding import mixed_seed
 from agentrl.models.loading import LoadedModel
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.token_rows import conversation_row
 
+if find_spec("trl") is None:
+    raise MissingExtra("trl", "trl")
 OVER = "The episode is over. Write a short last message and call no function."
 
 
 class rollout:
-    """A `rollout_func`: prompts of the data set are seeds of tasks; `collector` are further options of `Collector`.
-
-    Sampling follows the trainer's temperature, top_p and top_k. An episode that a fault cut short has no reward (None).
-    """
+    """A `rollout_func`: prompts of the data set are seeds of tasks; `collector` are further options of `Collector`."""
 
     def __init__(
         self, id: str, *, max_new_tokens: int = 128, wrappers: Sequence = (), collector: Mapping = {}, **kwargs: Any
@@ -40,7 +40,7 @@ class rollout:
         self.collector: Collector | None = None
 
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """Play one episode for each prompt with the model in training."""
+        """Play an episode for each prompt with the model in training, at the trainer's temperature, top_p and top_k."""
         if not all(isinstance(prompt, str) and prompt.isdecimal() for prompt in prompts):
             raise ConfigError(f"a prompt must be the seed of a task, such as '7'; got {prompts[:3]!r}")
         model, args = trainer.accelerator.unwrap_model(trainer.model), trainer.args
@@ -66,7 +66,7 @@ class rollout:
 
 
 def env_reward(env_reward: list[float | None], **_: Any) -> list[float | None]:
-    """The reward function that goes with `rollout`: what the environment said."""
+    """The reward function that goes with `rollout`: what the environment said; None where a fault cut it short."""
     return env_reward
 
 

@@ -238,6 +238,7 @@ def limited_server(app: Any, *, sockets: bool = False, **options: Any) -> uvicor
         log_level="error",  # bytes that are no request are no news
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # an address that a client names itself would get around limits
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
         **options,

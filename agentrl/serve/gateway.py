@@ -110,7 +110,8 @@ class GatewayApp:
 
     def __init__(self, gateway: Gateway, upstream: Upstream, api_key: str | None, upstream_key: str | None) -> None:
         self._gateway, self._upstream, self._key = gateway, upstream, upstream_key
-        self._gives_tokens = True  # until the upstream refuses to be asked for them
+        # (route, model): does the upstream give tokens? Once it has, a request that it refuses is refused for itself.
+        self._gives_tokens: dict[tuple[str, str], bool] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         # Equal requests of a session wait for each other; the second finds the first's answer.
         self._asking: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
@@ -156,14 +157,17 @@ class GatewayApp:
 
     async def ask(self, asked: Asked, key: str) -> Answer:
         """The upstream's answer. One that refuses to be asked for tokens is asked again without."""
-        if self._gives_tokens:
+        way = asked.route, asked.body["model"]
+        if self._gives_tokens.get(way, True):
             answer = await self._upstream.ask("POST", asked.route, key, msgspec.json.encode(asked.with_tokens()))
             if answer.status not in (400, 422):
+                if answer.status == 200:
+                    self._gives_tokens[way] = True
                 return answer
             await answer.read()
         answer = await self._upstream.ask("POST", asked.route, key, msgspec.json.encode(asked.body))
         if answer.status == 200:
-            self._gives_tokens = False
+            self._gives_tokens.setdefault(way, False)
         return answer
 
     def key(self, request: Request) -> str:
@@ -295,28 +299,25 @@ class Exchange(Response):
         """The upstream's events as they come; from the one that ends the answer on, only once the call is on disk."""
         joined, held = Joined(self._asked.route), list[bytes]()
         try:
-            async for line in answer.lines():
-                if not line.startswith(b"data:") or line[5:].strip() == b"[DONE]":
-                    continue
-                chunk = _json(line[5:])
-                if "error" in chunk:
-                    yield event(chunk)
-                    return
-                joined.feed(chunk)
-                shown = event(hidden(self._asked, chunk))
-                if joined.ended:
-                    held.append(shown)
-                else:
-                    yield shown
+            async for lines in answer.lines():
+                ready = list[bytes]()  # what has come together is sent together
+                for line in lines:
+                    if not line.startswith(b"data:") or line[5:].strip() == b"[DONE]":
+                        continue
+                    chunk = _json(line[5:])
+                    if chunk.get("error") is not None:
+                        yield b"".join([*ready, event(chunk)])
+                        return
+                    joined.feed(chunk)
+                    (held if joined.ended else ready).append(event(hidden(self._asked, chunk)))
+                if ready:
+                    yield b"".join(ready)
             if not joined.ended:
                 raise EngineFault("no finish_reason came")
             await self._app.record(self._name, self._asked, joined.whole(), self._secrets, version)
             yield b"".join(held) + DONE
-        except EngineFault as error:  # the status is sent; what is left is to say it in the stream
-            fault = (
-                error if isinstance(error, EngineFault) else EngineFault(f"the upstream's stream broke off: {error}")
-            )
-            yield event(failure(fault)[0])
+        except Exception as error:  # the status is sent; what is left is to say it in the stream
+            yield event(failure(error)[0])
         finally:
             answer.close()
 

@@ -195,8 +195,7 @@ class Joined:
 
     def feed(self, chunk: dict[str, Any]) -> None:
         """One chunk more."""
-        about = {name: value for name, value in chunk.items() if name != "choices" and value is not None}
-        self.body = self.body | about
+        self.body |= {name: value for name, value in chunk.items() if name != "choices" and value is not None}
         for choice in chunk.get("choices") or []:
             delta = choice.get("delta") or {"content": choice.get("text")}
             for name in ("content", "refusal", "reasoning_content", "reasoning"):
@@ -208,11 +207,10 @@ class Joined:
                 if choice.get(name) is not None:
                     self.choice[name] = choice[name]
             if choice.get("token_ids") is not None:
-                self.choice["token_ids"] = self.choice.get("token_ids", []) + choice["token_ids"]
+                self.choice.setdefault("token_ids", []).extend(choice["token_ids"])
             for name, values in (choice.get("logprobs") or {}).items():
                 if isinstance(values, list):
-                    known = self.choice.setdefault("logprobs", {})
-                    known[name] = (known.get(name) or []) + values
+                    self.choice.setdefault("logprobs", {}).setdefault(name, []).extend(values)
 
     def _add_call(self, piece: dict[str, Any]) -> None:
         whole = self.calls.setdefault(piece.get("index", 0), {"function": {"name": "", "arguments": ""}})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from agentrl.models.chat import Prompt
 from agentrl.serve.model_requests import ChatRequest
@@ -192,4 +193,4 @@ class Writer:
 
 def event(value: dict[str, Any]) -> bytes:
     """A server-sent event."""
-    return b"data: " + json.dumps(value).encode() + b"\n\n"
+    return b"data: " + msgspec.json.encode(value) + b"\n\n"

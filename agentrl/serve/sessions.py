@@ -121,25 +121,29 @@ class Lane:
 
     def _play(self, job: Job) -> Episode | None:
         """Make the calls; gives the episode whose call was late, if any was."""
+        mine, first = threading.current_thread(), job.calls[0][1]
+        with self._lock:
+            self._job, self._until = job, time.monotonic() + (START_SECONDS if first == "open" else self.seconds)
         for episode, method, args in job.calls:
-            with self._lock:
-                self._job = job
-                self._until = time.monotonic() + (START_SECONDS if method == "open" else self.seconds)
             answer = self.answer(episode, method, args)
             with self._lock:
-                if self._thread is not threading.current_thread():
+                if self._thread is not mine:
                     return episode
-                self._job = None
                 job.done.append(answer)
+                self._until = time.monotonic() + self.seconds
+                if len(job.done) == len(job.calls):
+                    self._job = None
         return None
 
     def answer(self, episode: Episode, method: str, args: Sequence[Any]) -> Answer:
-        """Make one call."""
+        """Make one call; whatever happens is an answer, since an exception would end the thread."""
         if method == "open":
-            return answer_of("open", lambda: self.open(episode))
+            return _answer_of(method, lambda: self.open(episode))
+        if episode.env is None:  # it could not be made
+            return _unknown(episode.name)
         if method == "close":
-            return answer_of("close", episode.env.env.close)
-        return answer_of(method, lambda: getattr(episode.env, method)(*args))
+            return _answer_of(method, episode.env.env.close)
+        return _answer_of(method, lambda: getattr(episode.env, method)(*args))
 
     def open(self, episode: Episode) -> dict[str, Any]:
         """Make the environment: what a client must know to look like it."""
@@ -190,18 +194,24 @@ class HostLane(Lane):
         # Two turns of one episode would write their pictures to the same place: only different ones are one message.
         if len(set(envs)) == len(job.calls) > 1:
             calls = [env.asked("step", *args) for env, (_, _, args) in zip(envs, job.calls, strict=True)]
-            turns = zip(envs, self._host.call(calls), strict=True)
-            job.done = [answer_of("step", lambda env=env, value=value: _step_of(env, value)) for env, value in turns]
+            try:
+                values = self._host.call(calls)
+            except AgentRLError as error:  # an action that cannot be sent
+                values = [error] * len(calls)
+            turns = zip(envs, values, strict=True)
+            job.done = [_answer_of("step", lambda env=env, value=value: _step_of(env, value)) for env, value in turns]
         else:
             job.done = [self.answer(*call) for call in job.calls]
         return None
 
     def answer(self, episode: Episode, method: str, args: Sequence[Any]) -> Answer:
-        """Make one call."""
+        """Make one call; whatever happens is an answer."""
         env = episode.env
-        if method in ("open", "close"):
-            return answer_of(method, env.close if method == "close" else lambda: self.open(episode))
-        return answer_of(method, lambda: self._played(env, method, args))
+        if method == "open":
+            return _answer_of(method, lambda: self.open(episode))
+        if env is None:
+            return _unknown(episode.name)
+        return _answer_of(method, env.close if method == "close" else lambda: self._played(env, method, args))
 
     def _played(self, env: IsolatedEnv, method: str, args: Sequence[Any]) -> Any:
         (value,) = self._host.call([env.asked(method, *args)])
@@ -221,6 +231,18 @@ class HostLane(Lane):
         """End the process, and the thread after it."""
         super().close()
         self._host.close()
+
+
+def _answer_of(method: str, call: Callable[[], Any]) -> Answer:
+    try:
+        return answer_of(method, call)
+    except BaseException as error:  # no memory, or something that calls itself no `Exception`
+        return ["fault", EnvFault(f"{method}() ended with {type(error).__name__}: {error}").to_json()]
+
+
+def _unknown(name: Any) -> Answer:
+    text = f"there is no episode {name!r:.40}, or it was closed because nobody played it"
+    return ["fault", SessionFault(text, "unknown").to_json()]
 
 
 def _or_raise(value: Any) -> Any:
@@ -403,15 +425,16 @@ class Client:
         found: list[Answer] = [[]] * len(calls)
         lanes: dict[Lane, list[int]] = {}
         episodes: list[Episode | None] = []
-        now, sessions = time.monotonic(), self._sessions
+        now, sessions, mine = time.monotonic(), self._sessions, self.episodes
         sessions.calls += len(calls)
-        for place, (name, method, _) in enumerate(calls):
-            episode = self.episodes.get(name) if isinstance(name, str) else None
+        for place, (name, method, args) in enumerate(calls):
+            episode = mine.get(name) if isinstance(name, str) else None
             episodes.append(episode)
-            refusal = self._refusal(episode, name, method, calls[place][2])
-            if refusal is not None or episode is None:
-                found[place] = refusal or []
-                continue
+            if episode is None or method not in OPEN_TO_ALL:
+                refusal = self._refusal(episode, name, method, args)
+                if refusal is not None or episode is None:
+                    found[place] = refusal or []
+                    continue
             episode.used = now
             if method == "close":
                 sessions.forget(episode)
@@ -452,9 +475,8 @@ class Client:
 
     def _refusal(self, episode: Episode | None, name: Any, method: Any, args: Any) -> Answer | None:
         if episode is None:
-            text = f"there is no episode {name!r:.40}, or it was closed because nobody played it"
-            return ["fault", SessionFault(text, "unknown").to_json()]
-        if method == "close" or method in OPEN_TO_ALL:
+            return _unknown(name)
+        if method == "close":
             return None
         if method not in TRUTH or (method == "ask" and (not args or args[0] not in ASKED)):
             return ["config", f"the call must be one of {', '.join((*OPEN_TO_ALL, *TRUTH))}; got {method!r:.40}"]

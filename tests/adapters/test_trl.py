@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from collections import Counter
 from importlib.metadata import version
 from itertools import groupby
@@ -20,7 +22,7 @@ from trl.chat_template_utils import is_chat_template_prefix_preserving, supports
 
 from agentrl.adapters.chat import ChatEpisode
 from agentrl.adapters.trl import OVER, env_reward, environment, rollout
-from agentrl.core.errors import ConfigError, EnvFault
+from agentrl.core.errors import ConfigError, EnvFault, MissingExtra
 from agentrl.models.loading import load_model
 from agentrl.models.sampling import Answer
 from agentrl.policies.hf import HFPolicy
@@ -321,6 +323,13 @@ def test_the_pictures_of_an_environment_are_those_that_our_collector_shows():
     rules, turn, picture = one.reset(seed=0)
     assert rules["text"].startswith("You are on a frozen lake.") and turn == {"type": "text", "text": "Turn 1 of 4.\n"}
     assert picture_hash(np.asarray(picture["image"])) in play(VISUAL)[0].shown[0]
+
+
+def test_without_the_library_the_command_that_installs_it_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "trl", None)
+    monkeypatch.delitem(sys.modules, "agentrl.adapters.trl")
+    with pytest.raises(MissingExtra, match=r"trl is not installed; run: pip install '.*\[trl\]'"):
+        importlib.import_module("agentrl.adapters.trl")
 
 
 # ---------------------------------------------------------------------- chat templates

@@ -78,6 +78,8 @@ class TroubledEnv(gym.Env):
                 raise RuntimeError("a bug of the simulator")
             case "exit":
                 sys.exit(3)
+            case "interrupt":
+                raise KeyboardInterrupt
             case "fault":
                 raise EnvFault("the backend is gone")
             case "nan":
@@ -96,7 +98,7 @@ class TroubledEnv(gym.Env):
 
 
 def eventually(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not true() and time.monotonic() < deadline:
         time.sleep(0.01)
     return true()

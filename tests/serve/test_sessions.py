@@ -193,6 +193,39 @@ def test_a_call_that_hangs_costs_its_episode_only(sessions, quick) -> None:
     assert client.call(name, "reset", 1, None)[0] == {"text": "episode 1 turn 0"}
 
 
+@pytest.mark.parametrize("quick", [(TROUBLED,), ()])
+def test_a_client_that_leaves_before_its_environment_could_not_be_made_costs_nobody_else(sessions, quick) -> None:
+    here = sessions(quick=quick, threads=1, hosts=1)
+    good, answers = here.join("a"), SimpleQueue()
+    name = good.open(TROUBLED)["episode"]
+    for _ in range(3):
+        bad = here.join("b")
+        bad.submit_open(TROUBLED, {"turns": "many"}, answers.put)  # refused, and by then nobody is there
+        bad.submit([("e1", "reset", (1, None)), ("e1", "step", ("good",))], answers.put)
+        bad.leave()
+    assert good.call(name, "reset", 1, None)[0] == {"text": "episode 1 turn 0"} and len(here) == 1
+    assert [answers.get(timeout=20) for _ in range(6)]
+
+
+def test_what_is_no_exception_and_what_cannot_be_sent_cost_their_calls_alone(sessions) -> None:
+    here = sessions(quick=[TROUBLED], threads=1)
+    client, answers, nested = here.join("a"), SimpleQueue(), []
+    names = [client.open(each)["episode"] for each in (TROUBLED, LAKE)]
+    client.call(names[0], "reset", 1, None)
+    with pytest.raises(Fault, match="KeyboardInterrupt"):
+        client.call(names[0], "step", "interrupt")
+    assert client.call(names[1], "reset", 1, None)
+    far = sessions(quick=(), hosts=1).join("a")
+    names = [far.open(TROUBLED)["episode"] for _ in range(2)]
+    for name in names:
+        far.call(name, "reset", 1, None)
+    for _ in range(100_000):
+        nested = [nested]
+    far.submit([(name, "step", (nested,)) for name in names], answers.put)
+    assert {answer[0] for answer in answers.get(timeout=30)} == {"config"}
+    assert far.call(names[0], "step", "good")[1] == 1.0
+
+
 def test_idle_episodes_are_closed_and_played_ones_are_not(sessions) -> None:
     here = sessions(limits=Limits(idle_seconds=1.0))
     client = here.join("a")
