@@ -268,6 +268,8 @@ class Rollout:
                     self._play(moves)
                 with self.lock:
                     self.tally.environment += took.seconds
+                    if self._closed:  # what ended calls is no fault of an environment
+                        return
                 for job, _ in moves:
                     self._after(job)
                 held.difference_update([job for job in held if job.place is None])

@@ -48,7 +48,9 @@ def async_section(run: RunData) -> str:
         in_two_sizes(partial(line_chart, busy), Look("Share of the time at work", limits=(0.0, 1.0), percent=True)),
         in_two_sizes(partial(line_chart, waiting), Look("Requests that wait for a generator", limits=(0.0, 0.0))),
         in_two_sizes(partial(staleness_bars, lines), Look("Episodes by their age in updates")),
-        in_two_sizes(partial(batch_bars, lines), Look("Sizes of batches, all iterations", x_name="at most so many", percent=True)),
+        in_two_sizes(
+            partial(batch_bars, lines), Look("Sizes of batches, all iterations", x_name="at most so many", percent=True)
+        ),
     ]
     across = "" if timeline is None else in_two_sizes(partial(timeline_chart, timeline), wide("The last updates"))
     return section("Simulators, generators, trainer", charts(drawn, across=across))
