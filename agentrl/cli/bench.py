@@ -20,6 +20,7 @@ from agentrl.registry import Bench, Part, load, parts
 # JSON of `agentrl bench`. Those of a family are named by its row of the registry. agentrl's own live in `benchmarks`,
 # which is only in a checkout; an installed package has the benchmarks of other packages' families, if any.
 GENERAL: dict[str, Part] = {
+    "async": Part("benchmarks.asynchronous:run", "asynchronous rollouts and training beside the bound of full overlap"),
     "gateway": Part("benchmarks.gateway:run", "milliseconds and processor time that the gateway adds to a call"),
     "hosts": Part("benchmarks.hosts:run", "robots that many environments in a few processes step; Gymnasium's vectors"),
     "judge": Part("benchmarks.judge:run", "descriptions and predictions judged per second by the rule judge"),

@@ -31,6 +31,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("temperature", "top_p", "max_new_tokens", "generation_batch_size"),
         *("engine", "engine_options"),
     ),
+    "asynchronous": (
+        *("asynchronous", "max_staleness", "refresh_every", "generators", "max_batch", "max_wait_ms"),
+        *("queue_key", "routing", "simulators", "simulator_batch"),
+    ),
     "compute": (
         *("model", "device", "dtype", "threads", "ddp_timeout"),
         *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
@@ -49,7 +53,8 @@ def grouped_fields(cls: type[RunArguments], algorithm: str) -> dict[str, list[st
     listed = {name for group in GROUPS.values() for name in group}
     names = [field.name for field in fields(cls)]
     own = [name for name in names if name not in listed]
-    return {**{title: [n for n in group if n in names] for title, group in GROUPS.items()}, algorithm: own}
+    found = {title: [n for n in group if n in names] for title, group in GROUPS.items()}
+    return {title: members for title, members in found.items() if members} | {algorithm: own}
 
 
 def takes_json(name: str, hint: Any) -> str:

@@ -67,7 +67,8 @@ class TrainWords:
 
 def read_words(words: Sequence[str]) -> TrainWords:
     """Tell the run from its options."""
-    found, rest = TrainWords(words=list(words)), list(words)
+    rest = ["--asynchronous" if word == "--async" else word for word in words]
+    found = TrainWords(words=list(rest))
     if rest and not START.match(rest[0]):
         found.algorithm = check_algorithm(rest.pop(0))
     if rest and not START.match(rest[0]):

@@ -68,14 +68,15 @@ class timed:
     """Adds the seconds of a block to a field of a tally."""
 
     def __init__(self, tally: Timings, name: str) -> None:
-        self._tally, self._name = tally, name
+        self._tally, self._name, self.seconds = tally, name, 0.0
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> timed:
         self._started = time.perf_counter()
+        return self
 
     def __exit__(self, *exception: object) -> None:
-        spent = time.perf_counter() - self._started
-        setattr(self._tally, self._name, getattr(self._tally, self._name) + spent)
+        self.seconds = time.perf_counter() - self._started
+        setattr(self._tally, self._name, getattr(self._tally, self._name) + self.seconds)
 
 
 @dataclass(eq=False)
@@ -91,6 +92,7 @@ class Job:
     episode: LiveEpisode | None = None
     fault: Fault | None = None
     attempts: int = 0
+    unwanted: bool = False  # nobody waits for its record any more
 
     @property
     def ended(self) -> bool:
@@ -249,21 +251,22 @@ class CollectorBase:
 
     # ------------------------------------------------------------------ the policy
 
-    def _ask(self, jobs: Sequence[Job], tries: int = 2) -> list[Generation | None]:
+    def _ask(self, jobs: Sequence[Job], tries: int = 2, policy: Policy | None = None) -> list[Generation | None]:
         """An answer for each job; None, and a fault on the job, where its environment broke meanwhile."""
+        policy = policy or self.policy
         try:
-            return list(self._act(jobs))
+            return list(self._act(policy, jobs))
         except EngineFault as fault:
             if tries < 2:
                 raise
             log.warning("retrying generation after error: %s", fault)
-            return list(self._act(jobs))
+            return list(self._act(policy, jobs))
         except Fault:
             # Policies that look at environments meet their faults; one at a time shows whose it is.
             answers: list[Generation | None] = []
             for job in jobs:
                 try:
-                    answers += self._act([job])
+                    answers += self._act(policy, [job])
                 except EngineFault:
                     raise
                 except Fault as fault:
@@ -271,10 +274,10 @@ class CollectorBase:
                     answers.append(None)
             return answers
 
-    def _act(self, jobs: Sequence[Job]) -> list[Generation]:
-        named = {"keys": [job.key for job in jobs]} if getattr(self.policy, "keyed", False) else {}
+    def _act(self, policy: Policy, jobs: Sequence[Job]) -> list[Generation]:
+        named = {"keys": [job.key for job in jobs]} if getattr(policy, "keyed", False) else {}
         conversations, envs = [job.live.conversation() for job in jobs], [job.live.env for job in jobs]
-        answers = self.policy.act(conversations, envs, **named)
+        answers = policy.act(conversations, envs, **named)
         if len(answers) != len(jobs):
             raise EngineFault(f"the policy answered {len(jobs)} conversations with {len(answers)} answers")
         return answers

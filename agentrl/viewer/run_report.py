@@ -38,8 +38,15 @@ from agentrl.viewer.run_data import (
     when,
 )
 from agentrl.viewer.setting import environment_words, mode_words, of_line, options_of
+from agentrl.viewer.timeline import async_section
 
-PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
+PHASES = {
+    "generate": "generation",
+    "environment": "environment",
+    "judge": "judge",
+    "wait": "waiting",
+    "update": "update",
+}
 # In words, in the order in which they are shown; docs/run-folder.md explains each.
 LOSSES = {
     "loss": "total loss",
@@ -126,6 +133,7 @@ def build(run: RunData, *, play_again: bool = False) -> str:
         _charts("What the policy does", behaviour_charts(run), many=True),
         _charts("Optimisation", optimisation_charts(run), many=True),
         _charts("Time and tokens", time_charts(run), across=total_time_chart(run)),
+        async_section(run),
         by_env_table(run),
         *(section(title, *strips) for title, strips in sample_sections(run.folder, play_again=play_again)),
         config_section(run),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
+from collections import deque
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.policies import load_policy
-from agentrl.rollout.async_collect import AsyncCollector, Batcher
+from agentrl.rollout.async_collect import AsyncCollector, Rollout, _Listed
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from tests import toy_judges as toys
 from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv, eventually
@@ -29,7 +29,7 @@ def collect(
 ) -> Collection:
     collector = AsyncCollector(specs, policy, **options)
     try:
-        return asyncio.run(collector.collect(starts, on_trajectory))
+        return collector.collect(starts, on_trajectory)
     finally:
         collector.close()
 
@@ -51,20 +51,9 @@ def test_records_equal_those_of_the_other_collector(name: str) -> None:
     assert all(t.reward is not None for t in seen)
 
 
-def test_the_callback_may_be_a_coroutine() -> None:
-    seen = []
-
-    async def save(trajectory: Any) -> None:
-        await asyncio.sleep(0)
-        seen.append(trajectory.seed)
-
-    collect([EnvSpec(TROUBLED)], Playing(), [Start(seed) for seed in range(4)], save)
-    assert sorted(seen) == [0, 1, 2, 3]
-
-
 def test_requests_gather_into_full_batches_and_no_more_episodes_run_than_allowed() -> None:
     policy = Playing()
-    troubled(policy, range(12), {"wait": 0.005}, num_envs=4, max_wait_ms=2000)
+    troubled(policy, range(12), {"wait": 0.005}, num_envs=4, max_batch=4, max_wait_ms=2000)
     assert {len(batch) for batch in policy.batches} == {4}
     policy = Playing()
     troubled(policy, range(8), num_envs=8, max_batch=2, max_wait_ms=2000)
@@ -114,31 +103,24 @@ def test_a_policy_gets_a_second_try_and_then_comes_through(failures: int, works:
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
-def test_cancelling_closes_everything_and_the_collector_can_go_on(timeout: float | None) -> None:
+def test_an_interrupted_collection_closes_everything_and_the_collector_can_go_on(timeout: float | None) -> None:
     census = TroubledEnv.count_anew()
-    collector = AsyncCollector([EnvSpec(TROUBLED, {"wait": 0.2, "turns": 50})], Playing(), num_envs=3, timeout=timeout)
+    collector = AsyncCollector([EnvSpec(TROUBLED, {"wait": 0.2, "turns": 5})], Playing(), num_envs=3, timeout=timeout)
     threads = set(threading.enumerate())
 
-    async def cancelled() -> None:
-        task = asyncio.create_task(collector.collect([Start(seed) for seed in range(9)]))
-        while census.made < 3:
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(0.3)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not others
+    def interrupt(trajectory: Any) -> None:
+        raise KeyboardInterrupt
 
-    asyncio.run(cancelled())
+    with pytest.raises(KeyboardInterrupt):
+        collector.collect([Start(seed) for seed in range(9)], interrupt)
     assert eventually(lambda: census.closed == census.made == 3)
     assert eventually(lambda: set(threading.enumerate()) <= threads)
     collector.pool._specs = (EnvSpec(TROUBLED),)  # a quick one
-    assert asyncio.run(collector.collect([Start(0)])).trajectories[0].reward == 2.0
+    assert collector.collect([Start(0)]).trajectories[0].reward == 2.0
     collector.close()
 
 
-def test_a_cancelled_collection_waits_for_the_generation_that_runs() -> None:
+def test_a_rollout_that_is_closed_waits_for_the_generation_that_runs() -> None:
     class Slow(Playing):
         running = False
 
@@ -149,61 +131,27 @@ def test_a_cancelled_collection_waits_for_the_generation_that_runs() -> None:
             return super().act(conversations, envs)
 
     policy = Slow()
+    collector = AsyncCollector([EnvSpec(TROUBLED)], policy)
+    with Rollout(collector, _Listed(deque(collector.jobs([Start(0)])))):
+        assert eventually(lambda: policy.running)
+    assert not policy.running
+    collector.close()
 
-    async def cancelled() -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await AsyncCollector([EnvSpec(TROUBLED)], policy).collect([Start(0)])
-        assert not policy.running
 
-    asyncio.run(cancelled())
+def test_an_environment_that_hangs_for_ever_is_left_behind_and_closed_when_it_comes_back(monkeypatch) -> None:
+    monkeypatch.setattr("agentrl.rollout.async_collect.PATIENCE", 0.1)
+    census = TroubledEnv.count_anew()
+    collector = AsyncCollector([EnvSpec(TROUBLED, {"seconds": 1.0})], Playing({0: ["hang"]}))
+    rollout = Rollout(collector, _Listed(deque(collector.jobs([Start(0)]))))
+    assert eventually(lambda: any(rollout._held))
+    time.sleep(0.2)
+    rollout.close()
+    collector.close()
+    assert census.closed == 0
+    assert eventually(lambda: census.closed == census.made == 1)
 
 
 @pytest.mark.parametrize("options", [{"max_batch": 0}, {"max_wait_ms": -1}, {"max_wait_ms": None}, {"num_envs": 0}])
 def test_bad_arguments_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(options))):
         AsyncCollector([EnvSpec(TROUBLED)], Playing(), **options)
-
-
-# ---------------------------------------------------------------------- batches
-
-
-def batches_of(waits: list[float], **options: Any) -> list[list[int]]:
-    """What is asked together when request i comes after waits[i] seconds."""
-    seen: list[list[int]] = []
-
-    def answer(requests: Any) -> list[int]:
-        seen.append(list(requests))
-        return [10 * request for request in requests]
-
-    async def run() -> None:
-        batcher = Batcher(answer, **{"max_batch": 3, "max_wait": 0.25, "expected": lambda: 99, **options})
-
-        async def one(number: int) -> None:
-            await asyncio.sleep(waits[number])
-            assert await batcher.ask(number) == 10 * number
-
-        await asyncio.gather(*(one(number) for number in range(len(waits))))
-        await batcher.close()
-
-    asyncio.run(run())
-    return seen
-
-
-def test_a_batch_goes_when_it_is_full_or_its_oldest_has_waited_long_enough() -> None:
-    assert batches_of([0, 0, 0, 0]) == [[0, 1, 2], [3]]
-    assert batches_of([0, 0.05, 0.6]) == [[0, 1], [2]]
-    started = time.perf_counter()
-    assert batches_of([0, 0], max_wait=60, expected=lambda: 2) == [[0, 1]]
-    assert time.perf_counter() - started < 30
-
-
-def test_what_a_batch_raises_everybody_in_it_raises() -> None:
-    async def run() -> None:
-        batcher: Batcher[int, int] = Batcher(lambda requests: [1 // r for r in requests], 2, 1.0, lambda: 2)
-        results = await asyncio.gather(batcher.ask(0), batcher.ask(1), return_exceptions=True)
-        assert [type(result) for result in results] == [ZeroDivisionError] * 2
-        assert await asyncio.gather(batcher.ask(1), batcher.ask(1)) == [1, 1]
-        await batcher.close()
-
-    asyncio.run(run())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import agentrl
 from agentrl.core.errors import ConfigError, EnvFault, SnapshotError, WorkerFault
 from agentrl.core.worker_process import WorkerProcess
 from agentrl.policies import load_policy
-from agentrl.rollout.async_collect import AsyncCollector
+from agentrl.rollout.async_collect import AsyncCollector, Rollout, _Listed
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.hosts import Host, make_stack
@@ -88,7 +89,7 @@ def test_asynchronous_collection_and_evaluation_play_in_hosts() -> None:
     assert (here.success, here.turns_mean, here.outcomes) == (there.success, there.turns_mean, there.outcomes)
     collector = AsyncCollector([EnvSpec(LAKE)], load_policy("oracle"), num_envs=4, hosts=1, max_batch=4)
     try:
-        trajectories = asyncio.run(collector.collect([Start(seed) for seed in range(4)])).trajectories
+        trajectories = collector.collect([Start(seed) for seed in range(4)]).trajectories
     finally:
         collector.close()
     assert trajectories == collect(load_policy("oracle"), specs=[EnvSpec(LAKE)]).trajectories
@@ -174,23 +175,35 @@ def test_a_late_call_among_many_is_ended_in_its_own_time_and_says_where_it_was()
     host.close()
 
 
-def test_cancelling_a_collection_ends_the_call_that_runs_in_a_host() -> None:
+def test_closing_a_rollout_ends_the_call_that_runs_in_a_host() -> None:
     collector = AsyncCollector([EnvSpec(TROUBLED)], Playing({0: ["hang"]}), num_envs=2, hosts=1)
-
-    async def cancelled() -> None:
-        task = asyncio.create_task(collector.collect([Start(0), Start(1)]))
-        (host,) = collector.pool._hosts
-        while not (collector.pool._made[0] and host.busy):
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
+    rollout = Rollout(collector, _Listed(deque(collector.jobs([Start(0), Start(1)]))))
+    (host,) = collector.pool._hosts
+    while not (collector.pool._made[0] and host.busy):
+        time.sleep(0.01)
+    time.sleep(0.3)
     started = time.perf_counter()
-    asyncio.run(cancelled())
+    rollout.close()
     assert time.perf_counter() - started < 20.0  # without a timeout a call may take minutes
-    assert not collector.pool._hosts[0].busy
+    assert not host.busy
+    collector.close()
+
+
+def test_a_simulator_tells_its_host_of_many_slots_in_one_message(monkeypatch) -> None:
+    steps: list[int] = []
+    send = Host.send
+
+    def counted(host: Host, calls: Any, seconds: Any = None) -> Any:
+        steps.append(sum(method == "step" for _, _, method, _ in calls))
+        return send(host, calls, seconds)
+
+    monkeypatch.setattr(Host, "send", counted)
+    in_step: dict[str, Any] = {"max_batch": 8, "max_wait_ms": math.inf, "simulator_batch": 8}
+    collector = AsyncCollector([EnvSpec(TROUBLED)], Playing(), num_envs=8, hosts=1, **in_step)
+    found = collector.collect([Start(seed) for seed in range(8)])
+    collector.close()
+    assert [one.reward for one in found.trajectories] == [2.0] * 8
+    assert [count for count in steps if count] == [8, 8]
 
 
 def test_a_dead_host_is_replaced_and_its_episodes_are_played_again(tmp_path) -> None:

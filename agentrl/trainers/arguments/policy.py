@@ -7,12 +7,12 @@ from typing import Literal
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.trainers.arguments.asynchronous import AsyncArguments
 from agentrl.trainers.arguments.checks import check_group_size, fraction, not_negative, positive, whole
-from agentrl.trainers.arguments.run import RunArguments
 
 
 @dataclass(kw_only=True)
-class PolicyArguments(RunArguments):
+class PolicyArguments(AsyncArguments):
     """Options of everything that improves a policy by its own episodes."""
 
     episodes: int = 128
@@ -42,8 +42,9 @@ class PolicyArguments(RunArguments):
     bfloat16 and with vLLM, where the two differ."""
     correction: Literal["auto", "none", "decoupled", "truncated"] = "auto"
     """For data of older policies, and for generation that differs from training (auto: truncated in bfloat16 and with
-    vLLM, else none): clip around the policy at the beginning of the update and weigh tokens by how much
-    likelier they are under it than when they were sampled; above max_weight they are dropped, or weighed by that."""
+    vLLM, decoupled in asynchronous runs with a max_staleness above 0, else none): clip around the policy at the
+    beginning of the update and weigh tokens by how much likelier they are under it than when they were sampled; above
+    max_weight they are dropped, or weighed by that."""
     max_weight: float = 2.0
     """The largest importance weight of the correction."""
 

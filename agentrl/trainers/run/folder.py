@@ -30,6 +30,7 @@ READ_FROM_A_MODEL = (".json", ".safetensors", ".jinja", ".txt", ".model")  # wei
 FREE_TO_CHANGE = {
     "output", "resume", "iterations", "save_every", "save_total_limit", "trackers", "report", "eval_every",
     "eval_at_start", "eval_episodes", "save_trajectories", "engine_options", "token_budget", "threads", "ddp_timeout",
+    "generators", "max_batch", "max_wait_ms", "queue_key", "routing", "simulators", "simulator_batch",
 }  # fmt: skip
 
 

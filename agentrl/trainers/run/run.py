@@ -30,9 +30,10 @@ from agentrl.core.manifest import signed
 from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.core.untrusted import trusted_arguments
+from agentrl.models.loading import LoadedModel
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
-from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start, grouped
+from agentrl.rollout.collect import Collection, Collector, CollectorBase, EnvSpec, Start, grouped
 from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import to_columns
 from agentrl.rollout.evaluate import evaluate, split_word
@@ -40,6 +41,7 @@ from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.parallel.rollout import collect_distributed
+from agentrl.trainers.run.asynchronous import AsyncRun
 from agentrl.trainers.run.checkpoint import checkpoints, load_checkpoint, newest_checkpoint, save_checkpoint
 from agentrl.trainers.run.folder import (
     CHECKPOINTS,
@@ -69,6 +71,7 @@ log = logging.getLogger(__name__)
 
 Report = Callable[[str], Any]
 WARM_UP = 3  # iterations in which models are still compiled and steps recorded
+UNDER_WAY = "under_way"  # in a checkpoint's memory: the episodes that an asynchronous run had begun
 UNSAVED = "unsaved"  # in place of a collector's memory: why there is none
 
 
@@ -103,7 +106,10 @@ class Run:
         arguments, learner = self.arguments, self.learner
         self.rollout_engine = VLLMRolloutEngine(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
-        self.collector = self.make_collector(self.policy, "train")
+        self.asynchronous = AsyncRun(self) if getattr(arguments, "asynchronous", False) else None
+        self.collector: CollectorBase = (
+            self.make_collector(self.policy, "train") if self.asynchronous is None else self.asynchronous.collector
+        )
         self.monitor, self.iteration, self.episodes = Monitor(), 0, 0
         self.collection = Collection([], {}, 0, 0)
         self.memory: dict[str, Any] = {}  # an algorithm's own, as JSON types: a part of every checkpoint
@@ -160,7 +166,10 @@ class Run:
         memories = [state.collector, *state.collectors]  # of as many processes as there were
         if reason := next((memory[UNSAVED] for memory in memories if UNSAVED in memory), None):
             raise ConfigError(f"the run in {self.folder} cannot be resumed: {reason}")
-        self.collector.load_state_dict(memories[self.processes.rank % len(memories)])
+        if self.asynchronous is not None:
+            self.asynchronous.resume(self.memory.pop(UNDER_WAY, None))
+        else:
+            self.collector.load_state_dict(memories[self.processes.rank % len(memories)])
         self.report(f"resuming after iteration {self.iteration}")
         if problem := self.processes.on_main(lambda: cut_metrics(self.folder / METRICS, state)):
             self.report(f"warning: {problem}")
@@ -186,6 +195,8 @@ class Run:
         for name, handler in self._handlers.items():
             signal.signal(name, handler)
         try:
+            if self.asynchronous is not None:
+                self.asynchronous.close()
             self.collector.close()
             if self.rollout_engine is not None:
                 self.rollout_engine.close()
@@ -224,6 +235,8 @@ class Run:
             self._started, self.seconds = time.perf_counter(), {}
             yield self.iteration + 1
             self.iteration += 1
+            if self.asynchronous is not None:
+                self.asynchronous.rollouts.updated()
             if self.iteration < first + WARM_UP and (self._frozen or not gc.get_freeze_count()):  # else the caller's
                 # Models, libraries and compiled code stay until the end. The garbage collector would look through all
                 # of it every other iteration, which takes up to half a second; `close` lets it do so again.
@@ -278,6 +291,8 @@ class Run:
     def _memories(self) -> list[dict[str, Any]]:
         """What the wrappers of every process remember. Where that cannot be saved, the run says so once, goes on, and
         cannot be resumed."""
+        if self.asynchronous is not None:  # episodes are being played all the time
+            return [{}]
         try:
             memory = self.collector.state_dict()
         except SnapshotUnsupported as error:
@@ -301,7 +316,7 @@ class Run:
             monitor=self.monitor.to_json(),
             collector=memory,
             collectors=others,
-            memory=self.memory,
+            memory=self.memory | ({} if self.asynchronous is None else {UNDER_WAY: self.asynchronous.state_dict()}),
             **measured(self.folder / METRICS),
         )
         folder = self.folder / CHECKPOINTS
@@ -309,13 +324,13 @@ class Run:
 
     # ------------------------------------------------------------------ episodes
 
-    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy | VLLMPolicy:
-        """The policy as it generates."""
+    def sampler(self, *, greedy: bool, seed: int, engine: LoadedModel | None = None) -> HFPolicy | VLLMPolicy:
+        """The policy as it generates; by another copy of its weights, if that is given."""
         arguments = self.arguments
         if self.rollout_engine is not None:
             return self.rollout_engine.sampler(greedy=greedy, seed=seed)
         return HFPolicy(
-            self.learner.engine,
+            engine or self.learner.engine,
             temperature=arguments.temperature,
             top_p=arguments.top_p,
             max_new_tokens=arguments.max_new_tokens,
@@ -327,17 +342,19 @@ class Run:
     def make_collector(self, policy: Any, split: str, specs: Sequence[EnvSpec] = ()) -> Collector:
         """Environments in which a policy plays; the run's own, or others like them."""
         arguments = self.arguments
-        return Collector(
-            specs or arguments.specs(),
-            policy,
-            split=split,
-            num_envs=self._side_by_side(),
-            prompt_style=arguments.prompt_style,
-            history=arguments.history,
-            timeout=arguments.env_timeout or None,
-            hosts=arguments.hosts,
-            judge=arguments.deferred_judge(),
-        )
+        return Collector(specs or arguments.specs(), policy, split=split, **self.collector_options())
+
+    def collector_options(self) -> dict[str, Any]:
+        """How episodes are played, whoever decides when."""
+        arguments = self.arguments
+        return {
+            "num_envs": self._side_by_side(),
+            "prompt_style": arguments.prompt_style,
+            "history": arguments.history,
+            "timeout": arguments.env_timeout or None,
+            "hosts": arguments.hosts,
+            "judge": arguments.deferred_judge(),
+        }
 
     def _side_by_side(self) -> int:
         """Episodes that this process plays at the same time."""
@@ -348,7 +365,11 @@ class Run:
 
         `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
         """
-        collection = self.play(self.starts(episodes, group_size, extra), self.collector)
+        if self.asynchronous is not None:
+            collection = self.asynchronous.take(episodes)
+        else:
+            assert isinstance(self.collector, Collector)
+            collection = self.play(self.starts(episodes, group_size, extra), self.collector)
         if not extra:
             self.keep_some(collection.trajectories)
         self.collection = combined(self.collection, collection) if extra else collection
@@ -369,9 +390,9 @@ class Run:
         self.episodes += len(collection.trajectories)
         return collection
 
-    def starts(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Start]:
-        """Tasks of this iteration, which no other iteration has; environments by weight."""
-        count, number = max(1, episodes // group_size), self.iteration
+    def starts(self, episodes: int, group_size: int = 1, extra: int = 0, iteration: int | None = None) -> list[Start]:
+        """Tasks of this iteration (or another one), which no other iteration has; environments by weight."""
+        count, number = max(1, episodes // group_size), self.iteration if iteration is None else iteration
         weights = np.array([spec.weight for spec in self.arguments.specs()], dtype=float)
         # A further round may be of any size, so its tasks are not counted on from those of the first rounds.
         seed = mixed_seed(self.arguments.seed, number + 1, extra) if extra else self.arguments.seed
@@ -430,6 +451,8 @@ class Run:
         }
         if self.rollout_engine is not None:
             metrics["engine"] = self.rollout_engine.metrics()
+        if self.asynchronous is not None:
+            metrics["async"] = self.asynchronous.metrics()
         learner.padding, learner.trained_tokens = [], 0
         self.log("train", metrics)
         self.report(summary_line(self.iteration + 1, self.arguments.iterations, metrics))

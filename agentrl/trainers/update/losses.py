@@ -182,10 +182,13 @@ def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit
 
 
 def correction_kind(args: PolicyArguments, exact: bool) -> str:
-    """What "auto" means: nothing where generation and training agree, truncated weights elsewhere."""
+    """What "auto" means: nothing where generation and training agree, decoupled where weights alone may differ,
+    truncated weights elsewhere."""
     if args.correction != "auto":
         return args.correction
-    return "none" if exact else "truncated"
+    if not exact:
+        return "truncated"
+    return "decoupled" if args.asynchronous and args.max_staleness else "none"
 
 
 @torch.no_grad()

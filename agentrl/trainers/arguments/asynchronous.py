@@ -1,0 +1,53 @@
+"""Options of asynchronous training: simulators, generators and the trainer work at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentrl.core.arguments import finite_number
+from agentrl.core.errors import ConfigError
+from agentrl.trainers.arguments.checks import whole
+from agentrl.trainers.arguments.run import RunArguments
+
+
+@dataclass(kw_only=True)
+class AsyncArguments(RunArguments):
+    """Options of asynchronous training; none of them but the first changes a synchronous run."""
+
+    asynchronous: bool = False
+    """Play episodes and update at the same time (short: --async): generators have a copy of the weights, and the
+    trainer takes whatever is finished first."""
+    max_staleness: int = 2
+    """How many updates may lie between the weights that wrote an episode's oldest step and those that it trains; what
+    is older is dropped. Episodes begin only as fast as this allows. 0: no update while episodes are played."""
+    refresh_every: int = 1
+    """Generators take new weights every N updates, between two of their batches."""
+    generators: int = 1
+    """Copies of the model that answer, each in a thread of its own."""
+    max_batch: int = 0
+    """Requests that a generator answers together, at most; 0: half of num_envs, shared among the generators."""
+    max_wait_ms: float = 5.0
+    """How long the oldest request waits for others to share its batch; -1: until the batch is full or all wait."""
+    queue_key: Literal["arrival", "slot", "turn"] = "arrival"
+    """Which requests go first: the oldest, by slot, or those of the episodes that are furthest."""
+    routing: Literal["any", "slot"] = "any"
+    """Who answers: the generator that is free first, or always the same one for each slot."""
+    simulators: int = 0
+    """Threads that play the environments; 0: one for each host, and without hosts one for each slot, at most 16."""
+    simulator_batch: int = 0
+    """Slots of a simulator that play a turn in one call, at most; 0: half of its slots."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self, 0, "max_staleness max_batch simulators simulator_batch")
+        whole(self, 1, "refresh_every generators")
+        if finite_number("max_wait_ms", self.max_wait_ms) < 0 and self.max_wait_ms != -1:
+            raise ConfigError(f"max_wait_ms must be 0 or more, or -1; got {self.max_wait_ms!r}")
+        if self.max_staleness < self.refresh_every - 1:
+            raise ConfigError(
+                f"max_staleness must be at least refresh_every - 1 ({self.refresh_every - 1}), or the weights of the "
+                f"generators are too old at once; got {self.max_staleness}"
+            )
+        if self.asynchronous and self.engine != "transformers":
+            raise ConfigError("asynchronous runs generate with engine=transformers so far; leave engine out")
