@@ -97,10 +97,13 @@ def own_arguments(spec: Any) -> dict[str, Any]:
     return {name: value for name, value in held.items() if name not in usual or usual[name] != value}
 
 
-def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:
-    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind)."""
+def check_policy(policy: Policy, env: gym.Env, env_id: str) -> None:
+    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind), and where a robot's policy
+    meets one that does not fit it (`check_env`)."""
     if getattr(policy, "needs_text", False):
         require_text_env(env, env_id)
+    if (check := getattr(policy, "check_env", None)) is not None:
+        check(env, env_id)
 
 
 def blank_record(policy: Policy, **facts: Any) -> Trajectory:
@@ -272,7 +275,7 @@ def record_episode(
 
 
 def _run(env: gym.Env, policy: Policy, seed: int, builder: TrajectoryBuilder, prompt: PromptStyle) -> None:
-    check_text(policy, env, env.spec.id if env.spec else type(env.unwrapped).__name__)
+    check_policy(policy, env, env.spec.id if env.spec else type(env.unwrapped).__name__)
     episode = LiveEpisode(env, prompt, builder)
     episode.begin(*env.reset(seed=seed))
     while not episode.over:

@@ -30,12 +30,11 @@ from agentrl.core.manifest import signed
 from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.core.untrusted import trusted_arguments
-from agentrl.policies.hf import HFPolicy
-from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start, grouped
 from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import to_columns
 from agentrl.rollout.evaluate import evaluate, split_word
+from agentrl.rollout.prompts import for_policy
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments.run import RunArguments
@@ -309,26 +308,16 @@ class Run:
 
     # ------------------------------------------------------------------ episodes
 
-    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy | VLLMPolicy:
+    def sampler(self, *, greedy: bool, seed: int) -> Any:
         """The policy as it generates."""
-        arguments = self.arguments
-        if self.rollout_engine is not None:
-            return self.rollout_engine.sampler(greedy=greedy, seed=seed)
-        return HFPolicy(
-            self.learner.engine,
-            temperature=arguments.temperature,
-            top_p=arguments.top_p,
-            max_new_tokens=arguments.max_new_tokens,
-            batch_size=arguments.generation_batch_size,
-            greedy=greedy,
-            seed=seed,
-        )
+        engine = self.learner if self.rollout_engine is None else self.rollout_engine
+        return engine.sampler(greedy=greedy, seed=seed)
 
     def make_collector(self, policy: Any, split: str, specs: Sequence[EnvSpec] = ()) -> Collector:
         """Environments in which a policy plays; the run's own, or others like them."""
         arguments = self.arguments
         return Collector(
-            specs or arguments.specs(),
+            [for_policy(spec, policy) for spec in specs or arguments.specs()],
             policy,
             split=split,
             num_envs=self._side_by_side(),
