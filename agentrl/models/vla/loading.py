@@ -35,7 +35,7 @@ from agentrl.models.vla.actions import BINS
 from agentrl.models.vla.body import TRANSFORMERS, make_language
 from agentrl.models.vla.flow import FlowVLA
 from agentrl.models.vla.policy_net import VLA
-from agentrl.models.vla.spec import WEIGHTS, VLASpec, is_vla, read_spec
+from agentrl.models.vla.spec import CONFIG, WEIGHTS, VLASpec, is_vla, read_spec
 from agentrl.models.vla.tokens import ACTION_TOKENS, TokenVLA, smooth_embeddings
 
 SEED = 20_261_118  # of first weights
@@ -198,36 +198,41 @@ def small_vla() -> Path:
 
 
 def _built_in(name: str, *, width: int, layers: int, head_width: int) -> Path:
+    tokenizer, config = tiny_parts(width, layers)
+    told = json.dumps([SEED, config.to_diff_dict(), tokenizer.backend_tokenizer.to_str(), head_width], sort_keys=True)
+    folder = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    return cached_folder(folder, lambda empty: write_vla(empty, tokenizer, config, head_width))
+
+
+def tiny_parts(width: int, layers: int) -> tuple[Any, Any]:
+    """The tokenizer of the tiny models, and the configuration of a transformer of this size."""
     from transformers import Qwen3Config
 
     tokenizer = tiny_tokenizer(TEXT_SPECIALS, "tiny_vla_vocabulary.json")
     add_action_tokens(tokenizer)
-    config = Qwen3Config(
+    heads = {"num_attention_heads": width // 32, "num_key_value_heads": width // 32, "head_dim": 32}
+    return tokenizer, Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=width,
         intermediate_size=3 * width,
         num_hidden_layers=layers,
-        num_attention_heads=width // 32,
-        num_key_value_heads=width // 32,
-        head_dim=32,
         max_position_embeddings=4096,
         initializer_range=0.05,
         use_cache=False,
+        **heads,
     )
-    told = json.dumps([SEED, config.to_diff_dict(), tokenizer.backend_tokenizer.to_str(), head_width], sort_keys=True)
-    folder = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
-    def write(empty: Path) -> None:
-        from safetensors.torch import save_file
 
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(SEED)
-            language = make_language({"model_type": "qwen3", **config.to_diff_dict()})
-        table: Any = language.get_input_embeddings()  # pyright: ignore[reportCallIssue]
-        smooth_embeddings(table.weight[-BINS:], config.initializer_range)
-        save_file({LANGUAGE + name: part.contiguous() for name, part in language.state_dict().items()}, empty / WEIGHTS)
-        spec = VLASpec(body=body_of(language), head_width=head_width)
-        (empty / "config.json").write_bytes(msgspec.json.format(msgspec.json.encode(spec), indent=1))
-        tokenizer.save_pretrained(empty)
+def write_vla(folder: Path, tokenizer: Any, config: Any, head_width: int) -> None:
+    """Fresh weights from the fixed seed, and all the files that a folder holds; it knows no robot yet."""
+    from safetensors.torch import save_file
 
-    return cached_folder(folder, write)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        language = make_language({"model_type": config.model_type, **config.to_diff_dict()})
+    table: Any = language.get_input_embeddings()  # pyright: ignore[reportCallIssue]
+    smooth_embeddings(table.weight[-BINS:], config.initializer_range)
+    save_file({LANGUAGE + name: part.contiguous() for name, part in language.state_dict().items()}, folder / WEIGHTS)
+    spec = VLASpec(body=body_of(language), head_width=head_width)
+    (folder / CONFIG).write_bytes(msgspec.json.format(msgspec.json.encode(spec), indent=1))
+    tokenizer.save_pretrained(folder)
