@@ -100,7 +100,7 @@ def test_damaged_folders_are_refused_in_one_sentence(nano_folder: Path, tmp_path
         ({"chunk": 4}, "cannot be loaded|larger model"),
         ({"surprise": 1}, "holds no VLA policy"),
         ({"action_range": [[0, 1]]}, "same length"),
-        ({"body": {**config["body"], "num_hidden_layers": 5000}}, "larger model than the weights"),
+        ({"body": {**config["body"], "hidden_size": 40000}}, "larger model than the weights"),
         ({"body": {**config["body"], "model_type": "bert"}}, "must be a transformer of"),
     ]
     for change, words in changes:

@@ -98,9 +98,7 @@ class Body(nn.Module):
         among = torch.ones(count, count, dtype=torch.bool, device=mask.device)
         sees[:, length:, length:] = among.tril() if causal else among
         places = positions(mask, count)
-        found = self.language(
-            inputs_embeds=inputs, attention_mask=sees[:, None], position_ids=places, use_cache=keep
-        )
+        found = self.language(inputs_embeds=inputs, attention_mask=sees[:, None], position_ids=places, use_cache=keep)
         hidden = found.last_hidden_state
         return Read(hidden[:, :length], mask, hidden[:, length:], found.past_key_values if keep else None)
 

@@ -165,7 +165,9 @@ def check_fit(spec: VLASpec, env: gym.Env, env_id: str) -> None:
             )
     box, actions = env.action_space, (spec.chunk, spec.action_numbers)
     if not isinstance(box, spaces.Box) or box.shape != actions:
-        raise ConfigError(f"the policy acts in chunks of shape {actions} (ActionChunks of {spec.chunk}); {env_id} takes {box}")
+        raise ConfigError(
+            f"the policy acts in chunks of shape {actions} (ActionChunks of {spec.chunk}); {env_id} takes {box}"
+        )
     if not np.allclose(box.low[0], spec.action_low) or not np.allclose(box.high[0], spec.action_high):
         raise ConfigError(
             f"the policy's actions lie between {spec.action_low} and {spec.action_high}; those of {env_id} between "

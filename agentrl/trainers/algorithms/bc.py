@@ -146,7 +146,9 @@ def played(args: BC, report: Report) -> list[Trajectory]:
     envs, specs = len(args.specs()), args.specs()
     teacher = ControlDemonstrator(noise=args.noise, seed=args.seed)
     style = {"prompt_style": "step", "history": 0}  # keeps no pictures of the past
-    collector = Collector(specs, teacher, num_envs=args.num_envs, timeout=args.env_timeout or None, hosts=args.hosts, **style)
+    collector = Collector(
+        specs, teacher, num_envs=args.num_envs, timeout=args.env_timeout or None, hosts=args.hosts, **style
+    )
     starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
     try:
         with Progress(report, "demonstrations", len(starts)) as advance:
@@ -201,7 +203,9 @@ def moments(learner: ControlLearner, trajectories: Sequence[Trajectory]) -> list
             row = observed(spec, cameras, trajectory, ids, step.images, [step.proprio, step.state])
             following = np.minimum(np.arange(place, place + spec.chunk), len(steps) - 1)
             kept = min(spec.chunk, len(steps) - place)
-            found.append(Moment(0, row.ids, numbers=row.numbers, pictures=row.pictures, actions=labels[following], kept=kept))
+            found.append(
+                Moment(0, row.ids, numbers=row.numbers, pictures=row.pictures, actions=labels[following], kept=kept)
+            )
     return found
 
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import run_seed
 from agentrl.models.scoring import Entropy
 from agentrl.models.vla.body import Seen
 from agentrl.models.vla.loading import LoadedVLA, load_vla
-from agentrl.models.vla.spec import VLASpec, check_fit, fitted, shown_pictures
+from agentrl.models.vla.spec import VLASpec, fitted, shown_pictures
 from agentrl.policies.vla import VLAPolicy
 from agentrl.rollout.episode import env_id_of, make
 from agentrl.rollout.hosts import make_stack
