@@ -21,9 +21,11 @@ from agentrl.trainers import train
 from agentrl.trainers.algorithms.bc import augmented, demonstrations
 from agentrl.trainers.arguments.imitation import BC, SFT
 from agentrl.trainers.arguments.policy import GRPO, GSPO, PPO, StepPO
+from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.learner import make_learner
+from agentrl.trainers.update.losses import clipped_loss
 from tests.trainers.runs import assert_same_run, lines, timeless
-from tests.vla import KINDS, STATE, TOY, write_nano_vla
+from tests.vla import KINDS, STATE, TOY, nano_vla, some_seen, write_nano_vla
 
 QUICK: dict[str, Any] = {"env": (TOY,), "report": False, "num_envs": 8, "save_trajectories": 2}
 
@@ -133,15 +135,14 @@ def test_each_picture_is_moved_and_lit_by_itself() -> None:
 # ---------------------------------------------------------------------- practice
 
 
-@pytest.mark.parametrize("kind", ["ppo", "grpo", "steppo"])
-@pytest.mark.parametrize("family", ["parallel", "flow_sde"])
+@pytest.mark.parametrize(
+    ("kind", "family"), [("ppo", "parallel"), ("steppo", "parallel"), ("grpo", "flow_sde"), ("ppo", "flow_sde")]
+)
 def test_practice_runs_and_its_first_ratios_are_one(
     cloned: dict[str, Path], tmp_path: Path, kind: str, family: str
 ) -> None:
     args = practice(kind, cloned[family], tmp_path / "run", minibatches=1, epochs=2, kl_coef=0.01, iterations=1)
     learner = make_learner(args)
-    from agentrl.trainers.run.run import Run
-
     with Run(args, kind, learner, quiet) as run:
         batch = learner.batch(run.play([Start(seed) for seed in range(3)], run.collector).trajectories)
         recomputed = batch.by_trajectory(learner.logprobs(batch.rows))
@@ -154,32 +155,24 @@ def test_practice_runs_and_its_first_ratios_are_one(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_practice_teaches_what_is_rewarded(nano_folder: Path, tmp_path: Path, kind: str) -> None:
-    """A one-turn task: the reward is the first number of the first action, so both families must raise it."""
-    from agentrl.policies.vla import VLAPolicy
-    from agentrl.trainers.update.losses import clipped_loss
-    from tests.vla import nano_vla, some_seen
-
+def test_clipped_ratios_of_both_families_teach_what_is_rewarded(nano_folder: Path, kind: str) -> None:
+    """The reward is how small the first number of the first action is."""
     loaded = nano_vla(nano_folder, kind, **STATE)
-    model, seen = loaded.model, some_seen(loaded, 64)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    means = []
-    for number in range(12):
+    model, seen, means = loaded.model, some_seen(loaded, 64), []
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for number in range(10):
         noise = torch.rand(64, model.noise_numbers, generator=torch.Generator().manual_seed(number))
         with torch.no_grad():
             drawn = model.draw(seen, noise.clamp(1e-6, 1 - 1e-6))
-        earned = drawn.actions[:, 0, 0].clamp(-1, 1)
+        earned = -drawn.actions[:, 0, 0]
         means.append(float(earned.mean()))
         advantages = ((earned - earned.mean()) / earned.std())[:, None].expand_as(drawn.logprobs)
-        scored = model.score(seen, drawn.record, drawn.step)
         mask = torch.ones_like(advantages, dtype=torch.bool)
-        ratio = (scored.logprobs - drawn.logprobs).exp()
-        loss, _ = clipped_loss(ratio, advantages, mask, mask / mask.sum())
+        ratio = (model.score(seen, drawn.record, drawn.step).logprobs - drawn.logprobs).exp()
         optimiser.zero_grad()
-        loss.backward()
+        clipped_loss(ratio, advantages, mask, mask / mask.sum()).loss.backward()
         optimiser.step()
-    assert np.mean(means[-3:]) > np.mean(means[:3]) + 0.15
-    assert isinstance(VLAPolicy(loaded).chunk, int)
+    assert np.mean(means[-2:]) > np.mean(means[:2]) + 0.1
 
 
 # ---------------------------------------------------------------------- stop and resume
