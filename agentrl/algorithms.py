@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # name -> (module:arguments, what it is); `train(arguments, report)` in agentrl/trainers/algorithms/NAME.py is the rest.
 ALGORITHMS: dict[str, tuple[str, str]] = {
     "sft": ("agentrl.trainers.arguments.imitation:SFT", "imitation of demonstrations, partly wrong ones if you like"),
+    "bc": ("agentrl.trainers.arguments.imitation:BC", "imitation of a robot's demonstrations, by a VLA policy"),
     "ppo": ("agentrl.trainers.arguments.policy:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
     "steppo": ("agentrl.trainers.arguments.policy:StepPO", "StepPO: one advantage and one ratio per step"),
     "grpo": (

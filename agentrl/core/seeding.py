@@ -120,6 +120,8 @@ PURPOSES = {
     "tasks": 5,
     "replay": 6,
     "words": 7,
+    "policy": 8,
+    "pictures": 9,
 }
 
 

@@ -13,6 +13,8 @@ BUILT_IN = {
     "tiny-text": "agentrl.models.tiny:tiny_text",
     "tiny-web": "agentrl.models.tiny:tiny_web",
     "tiny-vlm": "agentrl.models.tiny:tiny_vlm",
+    "tiny-vla": "agentrl.models.vla.loading:tiny_vla",
+    "small-vla": "agentrl.models.vla.loading:small_vla",
     "smollm2": "agentrl.models.smollm2:smollm2",
 }
 

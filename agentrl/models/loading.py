@@ -24,6 +24,7 @@ from agentrl.core.files import read_regular
 from agentrl.core.manifest import MANIFEST, check_manifest
 from agentrl.models import resolve_model
 from agentrl.models.chat import PromptEncoder
+from agentrl.models.vla.spec import is_vla
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +97,10 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
     place = chosen_device(device)
     kind = chosen_dtype(dtype, place)
     folder = resolve_model(name)
+    if is_vla(folder):
+        raise ConfigError(
+            f"{folder} is a VLA policy: play it as vla:{name}, and train it by agentrl train bc, ppo, steppo or grpo"
+        )
     check_as_written(folder)
     try:
         with quiet():

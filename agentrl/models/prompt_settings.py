@@ -84,7 +84,7 @@ def settings_of(policy: Any) -> PromptSettings | None:
     if not isinstance(policy, str):
         return getattr(policy, "prompt_settings", None)
     kind, _, model = policy.partition(":")
-    return read_settings(model) if kind in ("hf", "vllm") and model else None
+    return read_settings(model) if kind in ("hf", "vllm", "vla") and model else None
 
 
 def longest_reply(settings: PromptSettings | None, given: int | None, usual: int = 128) -> int:

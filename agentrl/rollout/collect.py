@@ -19,7 +19,7 @@ from agentrl.core.errors import ConfigError, EngineFault, Fault
 from agentrl.core.policy import Conversation, Generation, Policy
 from agentrl.core.specs import resolve
 from agentrl.rollout.env_pool import EnvHandle, EnvPool, Place
-from agentrl.rollout.episode import LiveEpisode, TrajectoryBuilder, blank_record, check_text
+from agentrl.rollout.episode import LiveEpisode, TrajectoryBuilder, blank_record, check_policy
 from agentrl.rollout.judging import Settler
 from agentrl.rollout.prompts import HISTORY, prompt_style
 from agentrl.rollout.starts import EnvSpec, Start, checked_starts, grouped, sampling_names
@@ -202,7 +202,7 @@ class CollectorBase:
         try:
             job.handle = self.pool.open(job.place)
             job.builder.trajectory.env_id, job.builder.spec = job.handle.env_id, job.handle.spec
-            check_text(self.policy, job.handle.env, job.handle.env_id)
+            check_policy(self.policy, job.handle.env, job.handle.env_id)
             observation, info = job.handle.reset(job.start)
             job.episode = LiveEpisode(job.handle.env, self._new_prompt(), job.builder)
             job.episode.begin(observation, info)

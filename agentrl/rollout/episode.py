@@ -6,14 +6,11 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-from importlib import import_module
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import load_env_creator
 
 from agentrl.core.env import episode_limit
 from agentrl.core.errors import ConfigError, Fault
@@ -32,6 +29,7 @@ from agentrl.rollout.prompts import (
     told,
     user_message,
 )
+from agentrl.rollout.starts import takes
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 from agentrl.wrappers.text_observation import with_text
 
@@ -49,34 +47,13 @@ def make(env_id: str, /, **kwargs: Any) -> gym.Env:
     if not isinstance(mode := kwargs.get("render_mode"), (str, type(None))):
         raise ConfigError(f"render_mode must be a text or None; got {mode!r}")
     try:
-        if "split" in kwargs and not _takes(env_id, "split"):
+        if "split" in kwargs and not takes(env_id, "split"):
             kwargs.pop("split")
         return with_text(gym.make(env_id, **kwargs))
     except (TypeError, ModuleNotFoundError, gym.error.Error) as error:
         lost = isinstance(error, ModuleNotFoundError) and error.name == env_id.partition(":")[0].partition(".")[0]
         hint = "; name a module of the working folder on the command line, or set PYTHONPATH" if lost else ""
         raise ConfigError(f"{env_id} cannot be made: {error}{hint}") from error
-
-
-def _takes(env_id: str, name: str) -> bool:
-    """Has the environment's constructor this argument, itself or in a class to which it passes others on?"""
-    module, _, plain_id = env_id.rpartition(":")
-    if module:  # environments of other packages are registered by importing it
-        import_module(module)
-    spec = gym.registry.get(plain_id)
-    if spec is None or spec.entry_point is None:
-        return True  # `gym.make` says what is wrong
-    creator = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
-    layers: list[Any] = [creator]
-    if isinstance(creator, type):
-        layers = [vars(layer)["__init__"] for layer in creator.__mro__[:-1] if "__init__" in vars(layer)]
-    for layer in layers:
-        parameters = inspect.signature(layer).parameters
-        if name in parameters:
-            return True
-        if all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-            return False
-    return not isinstance(creator, type)  # a function passes on what it does not name
 
 
 def spec_json(env: gym.Env) -> dict[str, Any] | None:
@@ -97,10 +74,13 @@ def own_arguments(spec: Any) -> dict[str, Any]:
     return {name: value for name, value in held.items() if name not in usual or usual[name] != value}
 
 
-def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:
-    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind)."""
+def check_policy(policy: Policy, env: gym.Env, env_id: str) -> None:
+    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind), and where a robot's policy
+    meets one that does not fit it (`check_env`)."""
     if getattr(policy, "needs_text", False):
         require_text_env(env, env_id)
+    if (check := getattr(policy, "check_env", None)) is not None:
+        check(env, env_id)
 
 
 def blank_record(policy: Policy, **facts: Any) -> Trajectory:
@@ -272,7 +252,7 @@ def record_episode(
 
 
 def _run(env: gym.Env, policy: Policy, seed: int, builder: TrajectoryBuilder, prompt: PromptStyle) -> None:
-    check_text(policy, env, env.spec.id if env.spec else type(env.unwrapped).__name__)
+    check_policy(policy, env, env.spec.id if env.spec else type(env.unwrapped).__name__)
     episode = LiveEpisode(env, prompt, builder)
     episode.begin(*env.reset(seed=seed))
     while not episode.over:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium as gym
@@ -24,6 +24,7 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.policy import Generation, Message
 from agentrl.models.prompt_settings import LIMITS, PROMPT_WRAPPERS, as_trained, settings_of
+from agentrl.rollout.starts import EnvSpec, takes
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.wrappers.history import remembered, what_was_done
 
@@ -259,12 +260,38 @@ def prompting(
     chosen, notes = as_trained(settings_of(policy), env_id, given | limits)
     for note in notes:
         log.warning(note)
+    stack = layers(**{name: chosen[name] for name in prompt_options(None)}) if wrappers is None else wrappers
+    kwargs |= {name: chosen[name] for name in LIMITS if chosen[name] is not None}
+    kwargs, stack = as_robot(policy, env_id, kwargs, stack)
     return Prompting(
         prompt_style=chosen["prompt_style"] or "conversation",
         history=HISTORY if chosen["history"] is None else chosen["history"],
-        wrappers=layers(**{name: chosen[name] for name in prompt_options(None)}) if wrappers is None else wrappers,
-        env_kwargs=kwargs | {name: chosen[name] for name in LIMITS if chosen[name] is not None},
+        wrappers=stack,
+        env_kwargs=kwargs,
     )
+
+
+def as_robot(
+    policy: Any, env_id: str, env_kwargs: Mapping[str, Any], wrappers: Layers
+) -> tuple[dict[str, Any], Layers]:
+    """Arguments and wrappers of an environment for a policy that acts in chunks: with `ActionChunks` of its size
+    (`ConfigError` where there is one of another), and pictures of its size unless others are asked for. For any other
+    policy as they are."""
+    size = getattr(policy, "chunk", None)
+    if size is None:
+        return dict(env_kwargs), wrappers
+    given = [layer.get("size") for layer in wrappers if _name(layer) == "ActionChunks"]
+    if given and given != [size]:
+        raise ConfigError(f"ActionChunks must have the size {size}, the chunk of the policy; got {given[0]}")
+    chunks = [] if given else [{"wrapper": "ActionChunks", "size": size}]
+    own = {name: value for name, value in policy.env_kwargs.items() if takes(env_id, name)}
+    return {**own, **env_kwargs}, [*chunks, *wrappers]
+
+
+def for_policy(spec: EnvSpec, policy: Any) -> EnvSpec:
+    """An environment as a robot's policy needs it; for any other policy as it is."""
+    kwargs, wrappers = as_robot(policy, spec.id, spec.kwargs, spec.wrappers)
+    return replace(spec, kwargs=kwargs, wrappers=tuple(wrappers))
 
 
 def layers(strategy: str | None, representation: str | None, wrap: Layers | None) -> list[Any]:

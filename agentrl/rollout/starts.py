@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
+
+import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
@@ -113,3 +118,24 @@ def checked_starts(starts: Sequence[Start], envs: Sequence[EnvSpec]) -> list[Sta
     if len(set(ids)) < len(ids):
         raise ConfigError("two starts have the same id; ids of trajectories must differ")
     return found
+
+
+def takes(env_id: str, name: str) -> bool:
+    """Has the environment's constructor this argument, itself or in a class to which it passes others on?"""
+    module, _, plain_id = env_id.rpartition(":")
+    if module:  # environments of other packages are registered by importing it
+        import_module(module)
+    spec = gym.registry.get(plain_id)
+    if spec is None or spec.entry_point is None:
+        return True  # `gym.make` says what is wrong
+    creator = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
+    layers: list[Any] = [creator]
+    if isinstance(creator, type):
+        layers = [vars(layer)["__init__"] for layer in creator.__mro__[:-1] if "__init__" in vars(layer)]
+    for layer in layers:
+        parameters = inspect.signature(layer).parameters
+        if name in parameters:
+            return True
+        if all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return False
+    return not isinstance(creator, type)  # a function passes on what it does not name

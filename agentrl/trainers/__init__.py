@@ -19,13 +19,13 @@ from agentrl.algorithms import ALGORITHMS, arguments_class, train_function
 from agentrl.core.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
-    from agentrl.trainers.arguments.imitation import ORM, SFT
+    from agentrl.trainers.arguments.imitation import BC, ORM, SFT
     from agentrl.trainers.arguments.phases import AWR, DigiRL, FilteredBC, WebRL
     from agentrl.trainers.arguments.policy import GRPO, GSPO, PPO, RLOO, GiGPO, ReinforcePP, StepPO
     from agentrl.trainers.arguments.run import RunArguments
 
 __all__ = [  # noqa: RUF022 (as in the table of algorithms)
-    "SFT", "PPO", "StepPO", "GRPO", "RLOO", "ReinforcePP", "GSPO", "GiGPO", "WebRL", "DigiRL", "AWR", "FilteredBC",
+    "SFT", "BC", "PPO", "StepPO", "GRPO", "RLOO", "ReinforcePP", "GSPO", "GiGPO", "WebRL", "DigiRL", "AWR", "FilteredBC",
     "ORM", "train",
 ]  # fmt: skip
 NAMES = {place.partition(":")[2]: algorithm for algorithm, (place, _) in ALGORITHMS.items()}

@@ -19,10 +19,10 @@ LEROBOT = InterpreterSpec(
 DRIVER = Path(__file__).with_name("lerobot_driver.py")
 
 
-def ask(*words: str | Path) -> dict[str, Any]:
-    """What the driver prints."""
+def ask(*words: str | Path, driver: str | Path = DRIVER) -> dict[str, Any]:
+    """What a driver prints."""
     variables = {**os.environ, "PYTHONPATH": str(CHECKOUT), "HF_HUB_OFFLINE": "1"}
-    command = [find_interpreter(LEROBOT).python, DRIVER, *words]
+    command = [find_interpreter(LEROBOT).python, CHECKOUT / driver, *words]
     done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=1100)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

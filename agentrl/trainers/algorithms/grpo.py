@@ -34,10 +34,9 @@ def train(args: GRPO, report: Report | None = print) -> Path:
     learner = make_learner(args)
     with Run(args, "grpo", learner, report) as run:
         for _ in run.iterations():
-            played, groups = collect_groups(
-                run, args.episodes, args.group_size, args.dynamic_sampling_rounds, args.zero_variance_by
-            )
-            batch = Batch(played)
+            rounds = (args.dynamic_sampling_rounds, args.zero_variance_by, args.drop_zero_variance)
+            played, groups = collect_groups(run, args.episodes, args.group_size, *rounds)
+            batch = learner.batch(played)
             with run.updating(batch) as rng:
                 metrics = update(args, learner, batch, rng)
             overlong = sum(map(is_overlong, batch.trajectories)) / len(batch)

@@ -42,7 +42,8 @@ def train(args: PPO, report: Report | None = print) -> Path:
     learner = make_learner(args)
     with Run(args, "ppo", learner, report) as run:
         for _ in run.iterations():
-            batch = Batch(run.collect(args.episodes, args.group_size), observations=args.variant == "vanilla")
+            played = run.collect(args.episodes, args.group_size)
+            batch = learner.batch(played, observations=args.variant == "vanilla")
             ceiling = measure_ceiling(args, run, batch, advantages)
             with run.updating(batch) as rng:
                 metrics = update(args, learner, batch, rng)

@@ -28,7 +28,7 @@ def train(args: StepPO, report: Report | None = print) -> Path:
     learner = make_learner(args)
     with Run(args, "steppo", learner, report) as run:
         for _ in run.iterations():
-            batch = Batch(run.collect(args.episodes, args.group_size))
+            batch = learner.batch(run.collect(args.episodes, args.group_size))
             ceiling = measure_ceiling(args, run, batch, advantages)
             with run.updating(batch) as rng:
                 metrics = update(args, learner, batch, rng)

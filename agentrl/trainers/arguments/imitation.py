@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.demonstrations import PLAYERS
-from agentrl.trainers.arguments.checks import fraction
+from agentrl.trainers.arguments.checks import fraction, not_negative
 from agentrl.trainers.arguments.run import RunArguments
 
 
@@ -47,6 +47,74 @@ class SFT(RunArguments):
         fraction("mistake_rate", self.mistake_rate)
         fraction("description_noise", self.description_noise)
         fraction("word_substitution", self.word_substitution)
+
+
+@dataclass(kw_only=True)
+class BC(RunArguments):
+    """Imitate demonstrations of a robot."""
+
+    model: str = "tiny-vla"
+    """A VLA policy to go on from, tiny-vla or small-vla, or the folder of a language model to make one around."""
+    family: Literal["auto", "tokens", "flow"] = "auto"
+    """Of a new policy: actions are tokens, or what noise flows to. auto: as the model is, tokens for a new one."""
+    decoder: Literal["auto", "parallel", "autoregressive"] = "auto"
+    """Of a new policy of tokens: all tokens of a chunk in one pass (auto), or one after the other."""
+    noise_kind: Literal["auto", "flow_sde", "flow_noise"] = "auto"
+    """Of a new policy of flows, for reinforcement learning later: one denoising step is random (auto), or all are."""
+    chunk: int = 0
+    """Of a new policy: actions at a time; 0: as the model is, 5 for a new one."""
+    cameras: tuple[str, ...] = ()
+    """Of a new policy: pictures of the observation to look at; default: all."""
+    prompt_style: Literal["conversation", "step"] = "step"
+    """A VLA policy is shown the present observation."""
+    history: int = 0
+    """And no past actions."""
+    demonstrations: int = 100
+    """Episodes to demonstrate, by the environment's own oracle; those without success are not learned from."""
+    noise: float = 0.1
+    """Standard deviation of the noise in what is demonstrated; what is learned has none, so that a policy learns to come
+    back from small errors."""
+    data: str = ""
+    """Learn from this folder with a LeRobotDataset instead; its cameras and vectors must be those of env."""
+    held_out: float = 0.1
+    """Share of the episodes that is not learned from, to measure the loss after every iteration."""
+    lr: float = 1e-3
+    """Learning rate."""
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    """Learning rate schedule after the warm-up."""
+    warmup: int = 50
+    """Optimiser steps until the learning rate is reached."""
+    weight_decay: float = 1e-4
+    """Of the optimiser."""
+    iterations: int = 20
+    """How many iterations of `steps_per_iteration` optimiser steps."""
+    steps_per_iteration: int = 100
+    """Optimiser steps of an iteration."""
+    batch_size: int = 64
+    """Moments of an optimiser step."""
+    shift: int = 3
+    """Pixels by which each picture is moved at random, edges repeated."""
+    brightness: float = 0.1
+    """How far brightness and contrast of each picture are changed at random, as a share."""
+    eval_modes: tuple[Literal["sampled", "greedy"], ...] = ("greedy",)
+    """Measure with drawn actions, with the likeliest (a flow: without noise), or both."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("demonstrations", "steps_per_iteration", "batch_size"):
+            whole_number(name, getattr(self, name), at_least=1)
+        whole_number("chunk", self.chunk, at_least=0, at_most=1000)
+        whole_number("shift", self.shift, at_least=0, at_most=64)
+        fraction("held_out", self.held_out)
+        fraction("brightness", self.brightness)
+        not_negative(self, "noise")
+
+    def form(self) -> dict[str, Any]:
+        """The parts of the policy's spec that are asked for."""
+        asked = {"family": self.family, "decoder": self.decoder, "noise": self.noise_kind}
+        found: dict[str, Any] = {name: value for name, value in asked.items() if value != "auto"}
+        found |= {"chunk": self.chunk} if self.chunk else {}
+        return found | ({"cameras": self.cameras} if self.cameras else {})
 
 
 @dataclass(kw_only=True)

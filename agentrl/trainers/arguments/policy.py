@@ -47,11 +47,15 @@ class PolicyArguments(AsyncArguments):
     max_weight they are dropped, or weighed by that."""
     max_weight: float = 2.0
     """The largest importance weight of the correction."""
+    credit: Literal["chunk", "action"] = "chunk"
+    """Of a VLA policy: what counts as a turn, a chunk with the sum of its rewards, or each action of it with its own."""
+    picture_memory: float = 4.0
+    """Of a VLA policy: GiB that the pictures of an iteration may take; more are refused before anything is played."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole(self, 1, "episodes group_size epochs")
-        positive(self, "reward_scale max_weight")
+        positive(self, "reward_scale max_weight picture_memory")
         not_negative(self, "kl_coef entropy_coef clip_low clip_high dual_clip")
         if 0 < self.dual_clip <= 1:
             raise ConfigError(f"dual_clip must be above 1, or 0 for none; got {self.dual_clip!r}")
@@ -202,6 +206,8 @@ class GRPO(GroupArguments):
     """With overlong=punish: the punishment grows over the last N tokens before the limit; 0: at once."""
     overlong_penalty: float = 1.0
     """With overlong=punish: the whole punishment of a reply, in the environment's units of reward."""
+    drop_zero_variance: bool = False
+    """Leave groups of zero variance out of the update also where no others take their place."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

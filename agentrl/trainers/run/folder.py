@@ -88,10 +88,13 @@ def input_hashes(arguments: RunArguments, model: Path) -> dict[str, Any]:
 
 
 def data_files(arguments: RunArguments) -> dict[str, str]:
-    """The trajectory files that a run learns from, by the names under which it keeps their hashes."""
+    """The files that a run learns from, by the names under which it keeps their hashes."""
     data: str | tuple[str, ...] = getattr(arguments, "data", "")
     if getattr(arguments, "replay_demonstrations", False):
         return {"demonstrations": str(start_demonstrations(arguments))}
+    if isinstance(data, str) and Path(data).expanduser().is_dir() and data:  # a data set is a folder
+        root = Path(data).expanduser()
+        return {f"data/{path.relative_to(root)}": str(path) for path in sorted(root.rglob("*")) if path.is_file()}
     if isinstance(data, str):
         return {"data": data} if data else {}
     return {f"data/{number}": path for number, path in enumerate(data)}

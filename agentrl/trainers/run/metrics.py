@@ -72,7 +72,7 @@ def summary_line(iteration: int, total: int, metrics: dict[str, Any]) -> str:
     if metrics.get("reward_mean") is not None:
         parts.append(f"reward {metrics['reward_mean']:.2f}")
     called = {"policy": "policy_loss", "critic": "critic_loss"}
-    shown = ("nll", "policy", "critic", "kl", "entropy", "grad_norm")
+    shown = ("nll", "imitation", "held_out", "policy", "critic", "kl", "entropy", "grad_norm")
     parts += [f"{called.get(name, name)} {metrics['loss'][name]:.3g}" for name in shown if name in metrics["loss"]]
     return "  ".join([*parts, f"{metrics['seconds']['total']:.1f} s"])
 

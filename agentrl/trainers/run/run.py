@@ -31,12 +31,11 @@ from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.core.untrusted import trusted_arguments
 from agentrl.models.loading import LoadedModel
-from agentrl.policies.hf import HFPolicy
-from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, CollectorBase, EnvSpec, Start, grouped
 from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import to_columns
 from agentrl.rollout.evaluate import evaluate, split_word
+from agentrl.rollout.prompts import for_policy
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments.run import RunArguments
@@ -324,25 +323,17 @@ class Run:
 
     # ------------------------------------------------------------------ episodes
 
-    def sampler(self, *, greedy: bool, seed: int, engine: LoadedModel | None = None) -> HFPolicy | VLLMPolicy:
+    def sampler(self, *, greedy: bool, seed: int, engine: LoadedModel | None = None) -> Any:
         """The policy as it generates; by another copy of its weights, if that is given."""
-        arguments = self.arguments
         if self.rollout_engine is not None:
             return self.rollout_engine.sampler(greedy=greedy, seed=seed)
-        return HFPolicy(
-            engine or self.learner.engine,
-            temperature=arguments.temperature,
-            top_p=arguments.top_p,
-            max_new_tokens=arguments.max_new_tokens,
-            batch_size=arguments.generation_batch_size,
-            greedy=greedy,
-            seed=seed,
-        )
+        return self.learner.sampler(greedy=greedy, seed=seed, engine=engine)
 
     def make_collector(self, policy: Any, split: str, specs: Sequence[EnvSpec] = ()) -> Collector:
         """Environments in which a policy plays; the run's own, or others like them."""
         arguments = self.arguments
-        return Collector(specs or arguments.specs(), policy, split=split, **self.collector_options())
+        playing = [for_policy(spec, policy) for spec in specs or arguments.specs()]
+        return Collector(playing, policy, split=split, **self.collector_options())
 
     def collector_options(self) -> dict[str, Any]:
         """How episodes are played, whoever decides when."""

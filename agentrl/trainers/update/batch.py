@@ -92,14 +92,14 @@ class Batch:
 
     def __init__(self, trajectories: Sequence[Trajectory], *, observations: bool = False) -> None:
         self.observations = observations
-        split = [rows_of(trajectory, observations=observations) for trajectory in trajectories]
+        split = [self._rows_of(trajectory) for trajectory in trajectories]
         # A trajectory in which the model never wrote a token has nothing to train. It earned its reward all the same:
         # comparisons within a group count the silent ones, too.
         kept = [index for index, rows in enumerate(split) if any(any(row.acted) for row in rows)]
         self.trajectories = [trajectories[index] for index in kept]
         silent = set(range(len(split))) - set(kept)
         self.silent = [trajectories[index] for index in sorted(silent)]
-        self.rows: list[Row] = []
+        self.rows: list[Any] = []  # `Row`s
         self.lengths = [0] * len(kept)
         offsets: list[int] = []
         for number, index in enumerate(kept):
@@ -126,6 +126,9 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.trajectories)
+
+    def _rows_of(self, trajectory: Trajectory) -> Sequence[Row]:
+        return rows_of(trajectory, observations=self.observations)
 
     def by_trajectory(self, by_row: Sequence[Any], dtype: torch.dtype = torch.float32) -> Tensor:
         """`[trajectories, tokens]`, 0 (False) after the end."""

@@ -39,15 +39,16 @@ def collect_groups(
     group_size: int,
     dynamic_sampling_rounds: int = 0,
     zero_variance_by: ZeroVarianceBy = "outcome",
+    drop_zero_variance: bool = False,
 ) -> tuple[list[Trajectory], dict[str, float]]:
     """The trajectories of an iteration that can be compared, and metrics of their groups.
 
-    With `dynamic_sampling_rounds`, groups of zero variance are replaced by those of at most so many further rounds; if
-    all have zero variance, the first ones stay.
+    With `dynamic_sampling_rounds`, groups of zero variance are replaced by those of at most so many further rounds;
+    with `drop_zero_variance` they are left out. If all have zero variance, the first ones stay.
     """
     chosen = first = groups_of(run.collect(episodes, group_size))
     metrics = group_metrics(first, zero_variance_by)
-    if dynamic_sampling_rounds:
+    if dynamic_sampling_rounds or drop_zero_variance:
         wanted, played = episodes // group_size, 0
         useful = [group for group in first if not has_zero_variance(group, zero_variance_by)]
         while len(useful) < wanted and played < dynamic_sampling_rounds:

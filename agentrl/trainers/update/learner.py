@@ -25,17 +25,20 @@ from torch import Tensor, nn
 
 from agentrl.core.errors import Fault
 from agentrl.core.seeding import run_seed
+from agentrl.models import resolve_model
 from agentrl.models.chat import Prompt
 from agentrl.models.float32_head import compute_head_in_float32
-from agentrl.models.loading import load_model
+from agentrl.models.loading import LoadedModel, load_model
 from agentrl.models.scoring import Entropy, Hidden, Reader, Scores, token_scores
+from agentrl.models.vla.spec import is_vla
+from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.arguments.policy import CriticArguments, PolicyArguments
 from agentrl.trainers.arguments.run import RunArguments
 from agentrl.trainers.parallel.ranks import join
 from agentrl.trainers.parallel.rows import Turn, assign_rows, exchange
 from agentrl.trainers.parallel.sharding import Shards, whole
-from agentrl.trainers.update.batch import Row, micro_batches, padding_share
+from agentrl.trainers.update.batch import Batch, Row, micro_batches, padding_share
 from agentrl.trainers.update.master_weights import ComputeCopies, uses_copies
 from agentrl.trainers.update.models import load_body, make_optimiser, make_policy, merged
 
@@ -154,9 +157,23 @@ class Learner:
     ) -> None:
         self.options, self.temperature = options, temperature
         self.processes = join(options.device, options.ddp_timeout)
-        sharded = self.processes.distributed
-        self.budget = TokenBudget(options.token_budget, alone=not sharded)
-        self.engine = engine = load_model(options.model, self.processes.device or options.device, options.dtype)
+        self.budget = TokenBudget(options.token_budget, alone=not self.processes.distributed)
+        self.shards: Shards | None = None
+        self._load(critic, random_heads, reference=reference)
+        self.rollout_engine: Any = None  # an engine elsewhere that generates with these weights
+        self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr, critic_head_lr)
+        self.steps, self.total_steps, self.warmup = 0, total_steps, options.warmup
+        self.iteration = 0  # of the run, from 0: the version of the policy that is trained
+        self.write_beside_policy: list[Callable[[Path], Any]] = []  # what else goes into a checkpoint's policy folder
+        self.progress: Any = SimpleNamespace(done=0)  # counts the rows that were read; a run puts its `Progress` here
+        self.padding: list[float] = []
+        self.trained_tokens = 0
+
+    def _load(self, critic: CriticKind, random_heads: int, *, reference: bool) -> None:
+        """Read the models."""
+        options, sharded = self.options, self.processes.distributed
+        self.engine: Any = load_model(options.model, self.processes.device or options.device, options.dtype)
+        engine = self.engine
         if options.float32_head:
             compute_head_in_float32(engine.model, engine.model.dtype)
         self.device = engine.model.device
@@ -164,7 +181,7 @@ class Learner:
         self.copies = ComputeCopies(options, engine) if uses_copies(options, engine, sharded=sharded) else None
         # A padded prefix is a pass of its own: its layers would be checkpointed, or freed, before rows come back to it.
         alone = options.gradient_checkpointing or sharded
-        self.reader = self.copies.reader if self.copies else Reader.of(engine, share_prefix=not alone)
+        self.reader: Any = self.copies.reader if self.copies else Reader.of(engine, share_prefix=not alone)
         self.reference = None
         if reference:  # a copy from before anything is trained, since the engine's model itself will change
             self.reference = copy.deepcopy(engine.model).requires_grad_(False).eval()
@@ -180,14 +197,23 @@ class Learner:
             self.copies.add(self.policy, engine.model)
             self.copies.add(self.reference)
             self.copies.add(self.critic and self.critic.model)
-        self.rollout_engine: Any = None  # an engine elsewhere that generates with these weights
-        self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr, critic_head_lr)
-        self.steps, self.total_steps, self.warmup = 0, total_steps, options.warmup
-        self.iteration = 0  # of the run, from 0: the version of the policy that is trained
-        self.write_beside_policy: list[Callable[[Path], Any]] = []  # what else goes into a checkpoint's policy folder
-        self.progress: Any = SimpleNamespace(done=0)  # counts the rows that were read; a run puts its `Progress` here
-        self.padding: list[float] = []
-        self.trained_tokens = 0
+
+    def batch(self, trajectories: Sequence[Trajectory], *, observations: bool = False) -> Batch:
+        """What the algorithms read of an iteration's episodes."""
+        return Batch(trajectories, observations=observations)
+
+    def sampler(self, *, greedy: bool, seed: int, engine: LoadedModel | None = None) -> Any:
+        """The policy as it generates in this process; by another copy of its weights, if that is given."""
+        options = self.options
+        return HFPolicy(
+            engine or self.engine,
+            temperature=options.temperature,
+            top_p=options.top_p,
+            max_new_tokens=options.max_new_tokens,
+            batch_size=options.generation_batch_size,
+            greedy=greedy,
+            seed=seed,
+        )
 
     @property
     def exact(self) -> bool:
@@ -440,10 +466,19 @@ def sum_metrics(parts: Sequence[dict[str, float]]) -> dict[str, float]:
     return found
 
 
+def learner_class(args: RunArguments) -> type[Learner]:
+    """A language model's learner, or that of a VLA policy."""
+    if not is_vla(resolve_model(args.model)):
+        return Learner
+    from agentrl.trainers.update.control_learner import ControlLearner
+
+    return ControlLearner
+
+
 def make_learner(args: PolicyArguments) -> Learner:
     """Policy, critic where the algorithm has one, and the reference where there is a KL to it."""
     with_critic = isinstance(args, CriticArguments)
-    return Learner(
+    return learner_class(args)(
         args,
         critic=args.critic if with_critic else "none",
         critic_lr=args.critic_lr if with_critic else 0.0,
