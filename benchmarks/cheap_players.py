@@ -28,7 +28,7 @@ FILE = "cheap_players.json"
 LIMIT = 0.05  # of the oracle's success, where tasks are our own
 ENOUGH = 50  # episodes of a reply from which on the best one says something
 # Players that work, if only a little: they read, and act on what they read.
-WORKING = ("oracle", "random", "webshop-naive", "webarena-naive", "svg-boxes", "svg-colours")
+WORKING = ("oracle", "random", "webshop-naive", "webarena-naive", "svg-boxes", "svg-colours", "alfworld-search")
 CLASSICAL = {"scorers": [{"scorer": "classical", "weight": 5.0}]}
 
 
@@ -53,6 +53,7 @@ CASES: dict[str, Case] = {
     "agentrl/Navigation-Text-v0": Case(300, each=60, kwargs={"homes": 60}),
     "agentrl/SVG-Visual-v0": Case(30, ours=False, kwargs=CLASSICAL, memory=20),
     "agentrl/WebShop-Text-v0": Case(100, each=10),
+    "agentrl/ALFWorld-Text-v0": Case(200, each=40),
     "agentrl/WebArenaLite-Text-v0": Case(20, replies=10, memory=20),
     **{
         f"agentrl/PrimitiveSkill-{task}-Text-v0": Case(20, replies=10, memory=10)

@@ -76,7 +76,10 @@ def _receptacle(pen: ImageDraw.ImageDraw, world: World, number: int, box: Box, u
     name = world.recs[number]
     text = name.replace(" ", "\n") if box[3] - box[1] > 28 * unit else name
     size = 11.0 * unit
-    while size > 6 * unit and pen.multiline_textbbox((0, 0), text, font=_font(size), spacing=0)[2] > box[2] - box[0] - 5 * unit:
+    while (
+        size > 6 * unit
+        and pen.multiline_textbbox((0, 0), text, font=_font(size), spacing=0)[2] > box[2] - box[0] - 5 * unit
+    ):
         size -= 0.5 * unit
     middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     pen.multiline_text(middle, text, fill=INK, font=_font(size), anchor="mm", align="center", spacing=0)
