@@ -236,7 +236,7 @@ FAMILIES: tuple[Family, ...] = (
             "Find things in a home, heat, cool or clean them, and put them where they belong.",
             ("Text", "Visual"),
         ),
-        kit=KitBudget(image_size=192),
+        kit=KitBudget(episodes=4, hostile_replies=300, image_size=128),
         policies={
             "alfworld-search": Part("agentrl.envs.alfworld.players:Searcher", "searches usual places first (ALFWorld)")
         },

@@ -30,7 +30,7 @@ ENOUGH = 50  # episodes of a reply from which on the best one says something
 # Players that work, if only a little: they read, and act on what they read.
 WORKING = (
     *("oracle", "random", "webshop-naive", "webarena-naive", "svg-boxes", "svg-colours", "multihop-one-search"),
-    *("papersearch-expand", "papersearch-scout"),
+    *("papersearch-expand", "papersearch-scout", "alfworld-search"),
 )
 CLASSICAL = {"scorers": [{"scorer": "classical", "weight": 5.0}]}
 
@@ -58,6 +58,7 @@ CASES: dict[str, Case] = {
     "agentrl/WebShop-Text-v0": Case(100, each=10),
     "agentrl/MultiHopQA-Text-v0": Case(500, each=10),
     "agentrl/PaperSearch-Text-v0": Case(300, each=10),
+    "agentrl/ALFWorld-Text-v0": Case(200, each=40),
     "agentrl/WebArenaLite-Text-v0": Case(20, replies=10, memory=20),
     **{
         f"agentrl/PrimitiveSkill-{task}-Text-v0": Case(20, replies=10, memory=10)

@@ -225,7 +225,11 @@ class World:
         if self.openable[number] and not self.opened[number]:
             return f"The {name} is closed."
         seen = listing([self.objs[thing] for thing in self.inside[number]])
-        return f"The {name} is open. In it, you see {seen}." if self.openable[number] else f"On the {name}, you see {seen}."
+        return (
+            f"The {name} is open. In it, you see {seen}."
+            if self.openable[number]
+            else f"On the {name}, you see {seen}."
+        )
 
     def _describe_thing(self, thing: int) -> str:
         name, states, able = self.objs[thing], self.states[thing], self.things[thing].can
@@ -285,7 +289,9 @@ class World:
         found += treat.get("heat", [])
         found += ("help", "inventory", "look") if self.game.wording.help else ("inventory", "look")
         if held >= 0:
-            puts = sorted([f"{objs[held]}{self.put_word}{recs[number]}" for number in reached if self.accepts(number, held)])
+            puts = sorted(
+                [f"{objs[held]}{self.put_word}{recs[number]}" for number in reached if self.accepts(number, held)]
+            )
             if self.put_verb == "move":
                 found += [f"move {rest}" for rest in puts]
         found += sorted(f"open {recs[number]}" for number in near if self.openable[number] and not self.opened[number])
@@ -310,9 +316,8 @@ class World:
 
     def key(self) -> tuple[Any, ...]:
         """Equal for equal states of the same game."""
-        return (
-            self.here, self.held, tuple(self.opened), tuple(map(tuple, self.inside)), tuple(map(frozenset, self.states)),
-        )  # fmt: skip
+        inside, states = tuple(map(tuple, self.inside)), tuple(map(frozenset, self.states))
+        return self.here, self.held, tuple(self.opened), inside, states
 
     def won(self) -> bool:
         """Is the goal reached?"""
@@ -325,8 +330,10 @@ class World:
         need, enough = TREATED.get(goal.family), 2 if goal.family == TWO else 1
         for number in self.targets:
             inside = self.inside[number]
-            if inside and sum(
-                [thing in inside and (need is None or need in self.states[thing]) for thing in self.wanted]
-            ) >= enough:
+            if (
+                inside
+                and sum([thing in inside and (need is None or need in self.states[thing]) for thing in self.wanted])
+                >= enough
+            ):
                 return True
         return False

@@ -37,8 +37,8 @@ heat THING with MICROWAVE; cool THING with FRIDGE; clean THING with SINKBASIN; s
 examine RECEPTACLE; examine THING (in your hand); inventory; look"""
 RULES = """You are in a room of a home and have a household task. You act by commands:
 {commands}
-Things have names such as "mug 1". To reach a receptacle, go to it; a closed one must be opened before you can see or take
-what is in it. You can carry one thing. {admissible}A command that is not possible here does nothing.
+Things have names such as "mug 1". To reach a receptacle, go to it; a closed one must be opened before you can see or
+take what is in it. You can carry one thing. {admissible}A command that is not possible here does nothing.
 You have {turns} commands. Reply with one command, or put it between <answer> and </answer>."""
 
 
@@ -47,8 +47,8 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     ## Description
     A room of a home holds receptacles (cabinets, drawers, tables, appliances) and things. A task asks for one of six
-    errands: put a thing somewhere; put two there; clean, heat or cool one first; look at one in the light of a lamp. The
-    agent sees what lies in or on what it stands at, so most of a task is to search where such a thing usually is.
+    errands: put a thing somewhere; put two there; clean, heat or cool one first; look at one in the light of a lamp.
+    The agent sees what lies in or on what it stands at, so most of a task is to search where such a thing usually is.
 
     Sentences, commands, admissible commands and goals are those of ALFWorld 0.4, to the letter: a test plays the same
     commands here and in TextWorld. The homes are our own: 120 rooms (30 kitchens, living rooms, bedrooms and bathrooms
@@ -56,14 +56,15 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     ![A kitchen from above](../../_static/alfworld.png)
 
-    The splits are those of the benchmark: `train` and `dev` have the same 96 rooms with other tasks ("seen"), `test` has
-    24 rooms of its own ("unseen").
+    The splits are those of the benchmark: `train` and `dev` have the same 96 rooms with other tasks ("seen"), `test`
+    has 24 rooms of its own ("unseen").
 
     ## Observations
     `{"text"}`: what the game says: first the room and the task, then the answer to the last command. By default each
-    later observation also repeats the task and all list the commands that are possible (`show_task`, `show_admissible`);
-    without both the text is that of the game alone. `Visual` adds `image`, the room from above: where things stand, what
-    is open, what is seen and held. `info["admissible_commands"]` is the list, in the order of the game.
+    later observation also repeats the task and all list the commands that are possible (`show_task`,
+    `show_admissible`); without both the text is that of the game alone. `Visual` adds `image`, the room from above:
+    where things stand, what is open, what is seen and held. `info["admissible_commands"]` is the list, in the order of
+    the game.
 
     ## Actions
     One command a turn, bare or between `<answer>` and `</answer>`: `go to R`, `open R`, `close R`, `take O from R`,
@@ -72,20 +73,21 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     command at all, is answered with "Nothing happens."; it is `valid` if it has the form of a command.
 
     ## Rewards
-    1 when the goal is reached (`success`), as in the benchmark; what is no command costs `invalid_penalty`, 0 by default.
+    1 when the goal is reached (`success`), as in the benchmark; what is no command costs `invalid_penalty`, 0 by
+    default.
 
     ## Episode end
     Terminates when the goal is reached. Truncates after `max_turns` commands (`info["limit"] == "task"`).
 
     ## Arguments
     - `max_turns=20`: the limit of StepPO's paper; the benchmark's own training stops after 50.
-    - `wording="0.4"`: or `"0.3"`, that of ALFWorld before: `put O in/on R`, no `help`, "You arrive at loc 3." Files keep
-      their own.
+    - `wording="0.4"`: or `"0.3"`, that of ALFWorld before: `put O in/on R`, no `help`, "You arrive at loc 3." Files
+      keep their own.
     - `show_task=True`, `show_admissible=True`: see the observations.
     - `families=None`: names of the families of tasks to play, such as `["pick_heat_then_place_in_recep"]`.
     - `data_dir=None`: a folder with the benchmark's own `game.tw-pddl` files, or with ALFRED's `traj_data.json`, at any
-      depth. Folders `valid_seen` and `valid_unseen` are the splits dev and test, all others train. Games that are marked
-      unsolvable, and those of movable receptacles and sliced things, are left out, as the benchmark does. A
+      depth. Folders `valid_seen` and `valid_unseen` are the splits dev and test, all others train. Games that are
+      marked unsolvable, and those of movable receptacles and sliced things, are left out, as the benchmark does. A
       `traj_data.json` without a game beside it gives a *rebuilt* scene, `rebuilt:...`: its task and its numbers of
       things, in one of our own rooms, since the file does not tell where things are.
     - `backend="native"`: our engine. `"textworld"`: TextWorld itself answers, in a process of its own virtual
@@ -97,17 +99,17 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     - `full_info=True`; False: only `success`, `valid` and `effective`.
 
     ## Truth
-    `state()` supports `natural` and `structured`: what is faced, held, seen, open, and which things are clean, hot, cool,
-    sliced or on; in its JSON also where everything lies. `oracle()` gives the first command of a shortest plan from any
-    state, and `about_task()` its length at the start, the golden steps (3 to 11 in our homes). A snapshot holds the
-    commands so far; restoring repeats them.
+    `state()` supports `natural` and `structured`: what is faced, held, seen, open, and which things are clean, hot,
+    cool, sliced or on; in its JSON also where everything lies. `oracle()` gives the first command of a shortest plan
+    from any state, and `about_task()` its length at the start, the golden steps (3 to 11 in our homes). A snapshot
+    holds the commands so far; restoring repeats them.
 
     ## Honest note
     These homes are not ALFWorld's, and scores on them are not scores on the benchmark: their rooms follow lists of our
     own, and things lie in usual places six times as often as elsewhere. With `data_dir` rooms, things and tasks are the
-    benchmark's. The picture is a plan, not AI2-THOR's view. Oddities of ALFWorld are kept: a thing can be examined in the
-    hand only, `look` sees nothing from the middle of the room (the first observation alone lists what is there), and a
-    lamp that was used never counts as off again. A plan for a file in which a thing lies in
+    benchmark's. The picture is a plan, not AI2-THOR's view. Oddities of ALFWorld are kept: a thing can be examined in
+    the hand only, `look` sees nothing from the middle of the room (the first observation alone lists what is there),
+    and a lamp that was used never counts as off again. A plan for a file in which a thing lies in
     several receptacles at once may not be the shortest.
     """
 

@@ -15,10 +15,9 @@ import msgspec
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import quote
-from agentrl.envs.alfworld.games import LOOK, Game, Goal, Wording
+from agentrl.envs.alfworld.games import FAMILIES, LOOK, Game, Goal, Wording
 from agentrl.envs.alfworld.homes import rebuilt_room
 from agentrl.envs.alfworld.pddl import read_problem
-from agentrl.envs.alfworld.games import FAMILIES
 
 GAME, TRAJECTORY = "game.tw-pddl", "traj_data.json"
 SPLITS = {"valid_seen": "dev", "valid_unseen": "test"}  # folder -> split; all others are train
@@ -50,7 +49,7 @@ class Parameters(msgspec.Struct):
 class Pose(msgspec.Struct):
     """A thing of a scene; the name is its type and a hash."""
 
-    objectName: str  # noqa: N815  (as in the file)
+    objectName: str
 
 
 class Scene(msgspec.Struct):
@@ -73,15 +72,15 @@ class Trajectory(msgspec.Struct):
 class GameFiles:
     """The games of a folder that belong to a split."""
 
-    def __init__(
-        self, data_dir: str | os.PathLike[str], split: str, families: Sequence[str], wording: Wording
-    ) -> None:
+    def __init__(self, data_dir: str | os.PathLike[str], split: str, families: Sequence[str], wording: Wording) -> None:
         self._folder, self._wording = Path(data_dir).expanduser(), wording
         if not self._folder.is_dir():
             raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; got {data_dir}")
         found = listed(str(self._folder))
         if not found:
-            raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; there is none in {data_dir}")
+            raise ConfigError(
+                f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; there is none in {data_dir}"
+            )
         chosen = tuple(f"{family}-" for family in families)
         every = set(families) == set(FAMILIES)
         self._ids = [

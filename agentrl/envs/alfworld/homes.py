@@ -1,7 +1,7 @@
 """Our own homes: 120 rooms drawn from a seed, and tasks in them, each a placement of things with a goal.
 
-A room decides which receptacles there are and where one stands to reach them; a task, which things lie where. Everything
-follows from the room's number and the task's, by integer hashes.
+A room decides which receptacles there are and where one stands to reach them; a task, which things lie where.
+Everything follows from the room's number and the task's, by integer hashes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,19 @@ from typing import Any
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import splitmix64_int, uniform
 from agentrl.envs.alfworld.games import (
-    ABILITY, CLEAN, COOL, FAMILIES, HEAT, LOOK, SIMPLE, TWO, Game, Goal, Receptacle, Thing, Wording,
+    ABILITY,
+    CLEAN,
+    COOL,
+    FAMILIES,
+    HEAT,
+    LOOK,
+    SIMPLE,
+    TWO,
+    Game,
+    Goal,
+    Receptacle,
+    Thing,
+    Wording,
 )  # fmt: skip
 
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
@@ -64,11 +76,15 @@ def tables() -> dict[str, Any]:
         return frozenset(kind for word in words.split() for kind in groups.get(word, [word]))
 
     things = {
-        name: Kind(spelled(fits), spelled(usual), frozenset(["take", *can.split()]), dict(zip(ROOMS, most, strict=True)))
+        name: Kind(
+            spelled(fits), spelled(usual), frozenset(["take", *can.split()]), dict(zip(ROOMS, most, strict=True))
+        )
         for name, (fits, usual, can, most) in data["things"].items()
     }
     fixed = {
-        name: Kind(spelled(on), spelled(on), frozenset(["use"] if "Lamp" in name else []), dict(zip(ROOMS, most, strict=True)))
+        name: Kind(
+            spelled(on), spelled(on), frozenset(["use"] if "Lamp" in name else []), dict(zip(ROOMS, most, strict=True))
+        )
         for name, (on, most) in data["fixed"].items()
     }
     return {"things": things, "fixed": fixed, "rooms": {kind: data[kind] for kind in ROOMS}}
@@ -249,7 +265,9 @@ def rebuilt_room(
     draws = _draws(ROOMS.index(kind), number, seed)
     free = {each: [spot for spot, _ in here.spots[each] if spot.lower() != goal.receptacle] for each in need}
     if not all(free.values()):
-        raise ConfigError(f"{name}: a {goal.thing} must have a place but the {goal.receptacle}; there is none in this room")
+        raise ConfigError(
+            f"{name}: a {goal.thing} must have a place but the {goal.receptacle}; there is none in this room"
+        )
     things = tuple(
         thing for each, count in numbers.items() for thing in _lay(each, min(count, MOST_ALIKE), here, goal, draws)
     )

@@ -69,7 +69,7 @@ def parse(text: str, source: str) -> Words:
 
 def read_problem(text: str, source: str, name: str, instruction: str = "", wording: Wording | None = None) -> Game:
     """The game of a problem; without an instruction, the first of the benchmark's sentences for its goal."""
-    sections = {part[0]: part for part in _definition(text, source) if isinstance(part, Words) and part}
+    sections = {str(part[0]): part for part in _definition(text, source) if isinstance(part, Words) and part}
     for needed in (":init", ":goal"):
         if needed not in sections:
             raise ConfigError(f"{source}: a problem must have a part ({needed} ...)")
@@ -157,7 +157,9 @@ def _goal(part: Words, source: str) -> Goal:
     words = " ".join(sorted({head for head, *_ in found if head not in ("and", ":goal")}))
     family = next((name for name, wanted in GOAL_WORDS.items() if words == wanted), None)
     types = {(head, variable): _kind(kind) for head, variable, kind in (fact for fact in found if len(fact) == 3)}
-    kinds = {head: [kind for (name, _), kind in types.items() if name == head] for head in ("objecttype", "receptacletype")}
+    kinds = {
+        head: [kind for (name, _), kind in types.items() if name == head] for head in ("objecttype", "receptacletype")
+    }
     if family == LOOK:
         lamp = next((fact[1] for fact in found if fact[0] == "toggleable"), "")
         held = next((fact[2] for fact in found if fact[0] == "holds" and len(fact) == 3), "")
@@ -197,7 +199,8 @@ def write_problem(game: Game) -> str:
     declared["otype"] |= {"knifetype", "butterknifetype", f"{game.goal.thing}type"}
     names = "".join(f"  {name} - {kind}\n" for kind, names in declared.items() for name in sorted(names))
     facts = "".join(f"  ({' '.join(fact)})\n" for fact in _facts(game, fits))
-    return f"(define (problem game)\n(:domain alfred)\n(:objects\n  agent1 - agent\n{names})\n(:init\n{facts})\n{_written_goal(game.goal)})\n"
+    head = f"(define (problem game)\n(:domain alfred)\n(:objects\n  agent1 - agent\n{names})\n"
+    return f"{head}(:init\n{facts})\n{_written_goal(game.goal)})\n"
 
 
 def _facts(game: Game, fits: Iterable[tuple[str, str]]) -> Iterable[tuple[str, ...]]:
@@ -241,6 +244,10 @@ def _written_goal(goal: Goal) -> str:
         second = f"(exists (?o2 - object) (and (not (= ?o1 ?o2)) {placed.format('?o2')}))"
         inner = f"(exists (?o1 - object) (and {placed.format('?o1')} {second}))"
     else:
-        asked = {HEAT: "(heatable ?o) (isHot ?o) ", COOL: "(coolable ?o) (isCool ?o) ", CLEAN: "(cleanable ?o) (isClean ?o) "}
+        asked = {
+            HEAT: "(heatable ?o) (isHot ?o) ",
+            COOL: "(coolable ?o) (isCool ?o) ",
+            CLEAN: "(cleanable ?o) (isClean ?o) ",
+        }
         inner = f"(exists (?o - object) (and {asked.get(goal.family, '')}{placed.format('?o')}))"
     return f"(:goal (and (exists (?r - receptacle) {inner})))"

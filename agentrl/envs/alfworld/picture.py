@@ -31,7 +31,10 @@ def room_picture(world: World, size: int) -> np.ndarray:
         tall = (box[3] - box[1]) / len(stacked)
         for part, number in enumerate(stacked):
             top = box[1] + part * tall
-            _receptacle(pen, world, number, (box[0], top, box[2], top + tall), unit)
+            fill = SURFACE if not world.openable[number] else OPEN if world.opened[number] else CLOSED
+            width, height = round(box[2] - box[0]), round(top + tall) - round(top)
+            tile = _tile(world.recs[number], width, height, fill, place == world.here, unit)
+            picture.paste(tile, (round(box[0]), round(top)))
         if place == world.here:
             spot = _beside(box, spot)
     radius = 9 * unit
@@ -69,22 +72,29 @@ def _beside(box: Box, middle: tuple[float, float]) -> tuple[float, float]:
     return x + (middle[0] - x) * step / gap, y + (middle[1] - y) * step / gap
 
 
-def _receptacle(pen: ImageDraw.ImageDraw, world: World, number: int, box: Box, unit: float) -> None:
-    fill = SURFACE if not world.openable[number] else OPEN if world.opened[number] else CLOSED
-    faced = world.place[number] == world.here
-    pen.rectangle(box, fill=fill, outline=AGENT if faced else PALE, width=max(1, round((3 if faced else 1) * unit)))
-    name = world.recs[number]
-    text = name.replace(" ", "\n") if box[3] - box[1] > 28 * unit else name
-    size = 11.0 * unit
-    while size > 6 * unit and pen.multiline_textbbox((0, 0), text, font=_font(size), spacing=0)[2] > box[2] - box[0] - 5 * unit:
-        size -= 0.5 * unit
-    middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    pen.multiline_text(middle, text, fill=INK, font=_font(size), anchor="mm", align="center", spacing=0)
+@lru_cache(maxsize=4096)
+def _tile(name: str, width: int, height: int, fill: tuple[int, int, int], faced: bool, unit: float) -> Image.Image:
+    """A receptacle with its name. Names come again and again, and writing them is what takes time."""
+    tile = Image.new("RGB", (width, height), fill)
+    pen = ImageDraw.Draw(tile)
+    thick = max(1, round((3 if faced else 1) * unit))
+    pen.rectangle((0, 0, width - 1, height - 1), outline=AGENT if faced else PALE, width=thick)
+    text = name.replace(" ", "\n") if height > 28 * unit else name
+    font = _font(_fitting(text, round(width - 5 * unit), 11.0 * unit))
+    pen.multiline_text((width / 2, height / 2), text, fill=INK, font=font, anchor="mm", align="center", spacing=0)
+    return tile
+
+
+@lru_cache(maxsize=4096)
+def _fitting(text: str, width: int, largest: float) -> float:
+    """The largest size, down to half of it, at which a text is no wider."""
+    widest = max(_font(largest).getlength(word) for word in text.split("\n"))
+    return max(largest / 2, min(largest, largest * width / widest))
 
 
 @lru_cache(maxsize=64)
 def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(max(size, 5.0))
+    return ImageFont.load_default(max(round(size * 2) / 2, 5.0))
 
 
 def _legend(pen: ImageDraw.ImageDraw, size: float, unit: float) -> None:

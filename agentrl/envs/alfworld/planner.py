@@ -1,7 +1,7 @@
 """The shortest way to the goal from any state, with everything known.
 
-With one hand, every plan is a chain of errands: free the hand, fetch a thing, treat it, put it down (or use a lamp). All
-chains over the things, receptacles and lamps that can matter are tried; each takes its own shortest way.
+With one hand, every plan is a chain of errands: free the hand, fetch a thing, treat it, put it down (or use a lamp).
+All chains over the things, receptacles and lamps that can matter are tried; each takes its own shortest way.
 """
 
 from __future__ import annotations

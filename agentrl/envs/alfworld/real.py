@@ -43,7 +43,9 @@ class RealGame:
         self._begun = False
 
     def _start(self) -> Worker:
-        return Worker("agentrl_textworld:Server", python=self._python, path=[INSIDE], deadline=STEP, start_deadline=START)
+        return Worker(
+            "agentrl_textworld:Server", python=self._python, path=[INSIDE], deadline=STEP, start_deadline=START
+        )
 
     def begin(self, game: Game, data: dict[str, Any] | None, ours: Seen) -> None:
         """Load a game (the data of its file, where it has one) and compare how it begins."""

@@ -43,7 +43,9 @@ class HomeState(State):
             f"The agent holds {self.holding}." if self.holding else "The agent holds nothing.",
         ]
         if self.facing:
-            facts.append(f"The agent sees {_listed(self.visible)}." if self.visible else "The agent sees no thing there.")
+            facts.append(
+                f"The agent sees {_listed(self.visible)}." if self.visible else "The agent sees no thing there."
+            )
         facts.append(f"Open: {_listed(self.open)}." if self.open else "No receptacle is open.")
         facts += [f"{thing.capitalize()} is {_listed(states)}." for thing, states in self.changed.items()]
         facts.append("The task is done." if self.done else "The task is not done.")

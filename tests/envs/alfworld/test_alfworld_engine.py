@@ -99,7 +99,15 @@ def test_the_engine_says_what_textworld_said(walk: dict) -> None:
 def test_what_is_not_admissible_does_nothing() -> None:
     world = World(small_home(GOALS[0]))
     before = world.key()
-    for command in ("dance", "", "Look", "go to moon 1", "open fridge 1", "take apple 1 from sidetable 1", "look around"):
+    for command in (
+        "dance",
+        "",
+        "Look",
+        "go to moon 1",
+        "open fridge 1",
+        "take apple 1 from sidetable 1",
+        "look around",
+    ):
         assert world.step(command) == NOTHING
     assert world.key() == before
     world.step("go to fridge 1")
@@ -126,7 +134,9 @@ def test_every_admissible_command_does_something_and_no_other_one_of_the_game_do
 
 def _all_commands(world: World) -> set[str]:
     recs, objs = world.recs, world.objs
-    found = {"look", "inventory", "help"} | {f"examine {name}" for name in recs + objs} | {f"use {name}" for name in objs}
+    found = (
+        {"look", "inventory", "help"} | {f"examine {name}" for name in recs + objs} | {f"use {name}" for name in objs}
+    )
     found |= {f"{verb} {name}" for verb in ("go to", "open", "close") for name in recs}
     found |= {f"take {thing} from {place}" for thing in objs for place in recs}
     found |= {f"move {thing} to {place}" for thing in objs for place in recs}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,7 +24,7 @@ from agentrl.rollout.evaluate import evaluate
 TASK = "kitchen-03-001"
 
 
-def at_home(**arguments: object) -> ALFWorldEnv:
+def at_home(**arguments: Any) -> ALFWorldEnv:
     """An environment at the beginning of one task."""
     env = ALFWorldEnv(**arguments)
     env.reset(options={"task": TASK})
@@ -52,7 +54,9 @@ def test_only_the_goal_is_paid_and_ends_the_episode() -> None:
     assert info["admissible_commands"] == []
 
 
-@pytest.mark.parametrize("reply", ["dance", "", "<answer>look", "<answer>\x00</answer>", "x" * 1_000_000, "go to \ud800"])
+@pytest.mark.parametrize(
+    "reply", ["dance", "", "<answer>look", "<answer>\x00</answer>", "x" * 1_000_000, "go to \ud800"]
+)
 def test_what_is_no_command_is_answered_and_costs_what_was_agreed(reply: str) -> None:
     env = at_home(invalid_penalty=-0.5)
     before = env.state()
@@ -114,8 +118,8 @@ def test_judges_score_structured_claims_about_a_home() -> None:
     state = env.unwrapped.state()
     texts = json.dumps(state.structured()), '{"facing": ["moon 1"], "holding": "cow"}'
     requests = [JudgeRequest("", "", "grounding", text, state, "structured") for text in texts]
-    scores = [verdict.score for verdict in StructuredJudge().score_sync(requests)]
-    assert scores[0] == 1.0 and scores[1] < 0.4
+    scores = [getattr(verdict, "score", None) for verdict in StructuredJudge().score_sync(requests)]
+    assert scores[0] == 1.0 and scores[1] is not None and scores[1] < 0.4
 
 
 def test_the_tool_is_the_command() -> None:
@@ -147,7 +151,7 @@ def test_the_picture_shows_what_is_open_and_what_is_seen() -> None:
         observation = env.step(command)[0]
         assert observation["text"].count("<image>") == 1
         shown.append(observation["image"])
-    assert all((one != other).any() for one, other in zip(shown, shown[1:], strict=False))
+    assert all((one != other).any() for one, other in pairwise(shown))
     green = (shown[-1] == (178, 226, 178)).all(axis=2).sum() - (first == (178, 226, 178)).all(axis=2).sum()
     assert (green > 50) == bool(env.state().open)
 
@@ -160,7 +164,7 @@ def test_a_crowded_room_fits_into_a_small_picture() -> None:
 
 def test_the_searcher_reads_only_the_text_and_solves_about_half() -> None:
     found = evaluate("agentrl/ALFWorld-Text-v0", "alfworld-search", 60, seed=1)
-    assert 0.35 < found.success < 0.8
+    assert found.success is not None and 0.35 < found.success < 0.8
     policy = load_policy("alfworld-search")
     text = at_home()._observe()["text"]
     (answer,) = policy.act([[{"role": "user", "content": text}]])

@@ -1,5 +1,5 @@
-"""Walks through our homes, played in TextWorld and here: `python -m tests.envs.alfworld.walks FIRST LAST` compares them,
-`python -m tests.envs.alfworld.walks record` writes `transcripts.json` anew. Both need `.venv-textworld`."""
+"""Walks through our homes, played in TextWorld and here: `python -m tests.envs.alfworld.walks FIRST LAST` compares
+them, `python -m tests.envs.alfworld.walks record` writes `transcripts.json` anew. Both need `.venv-textworld`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def digest(commands: list[str]) -> str:
 
 
 def compare(worker: Worker, number: int, walks: int = WALKS, wording: str = "0.4") -> Counter[str]:
-    """Several walks through one home on both sides: how many, their steps and ends; AssertionError where they differ."""
+    """Several walks through one home on both sides: their number, steps and ends; AssertionError where they differ."""
     game, count = game_of(number, wording), Counter()
     worker.call("load", {"pddl_problem": write_problem(game), "instruction": game.instruction}, wording == "0.3")
     for walk in range(walks):

@@ -1,7 +1,7 @@
 """The real engine: what the interpreter that has textworld and alfworld runs, in a supervised process.
 
-It imports nothing of agentrl. Games arrive as the data of a game file; ours lack domain and grammar, which come from the
-alfworld that is installed here.
+It imports nothing of agentrl. Games arrive as the data of a game file; ours lack domain and grammar, which come from
+the alfworld that is installed here.
 """
 
 from __future__ import annotations
