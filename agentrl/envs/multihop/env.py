@@ -33,7 +33,7 @@ Each turn, write one of these:
 You have {turns} turns in all. Only an answer that is exactly right is rewarded."""
 
 
-class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
+class MultiHopQAEnv(AgentEnv[Any, str]):
     """Search an encyclopaedia until the answer to a question of several hops is found.
 
     ## Description

@@ -94,7 +94,7 @@ def test_what_was_trained_on_one_set_is_evaluated_on_others(tmp_path: Path) -> N
 
 BROKEN = [
     ("lines.jsonl", '{"question": "a", "answer": "b"}\n{"question": "a",\n', "line 2: this is not JSON"),
-    ("list.json", '[\n {"question": "a", "answer": "b"},\n {"question": 7, "answer": "b"}\n]', "line 3: .*text was"),
+    ("list.json", '[\n {"question": "a", "answer": "b"},\n {"question": 7, "answer": "b"}]', "line 3: .*text was"),
     ("list.json", '[\n {"question": "a"},\n {"quest', "line 3: this is not JSON"),
     ("other.json", '[{"title": "a", "text": "b"}]', "line 1: this is no question of a known layout .*question_text"),
     ("empty.json", "", "no question with an answer"),

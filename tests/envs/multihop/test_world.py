@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -64,21 +65,20 @@ def test_every_question_has_one_answer_in_the_graph(world: World, collection: Co
         asker, checked = Asker(world, split, lambda query, page: True), 0
         for kind in ("composition", "bridge", "comparison"):
             for _ in range(300):
-                found = getattr(asker, f"_{kind}")(3)
-                question = None if found is None else asker._checked("name", kind, *found)
+                draft = getattr(asker, f"_{kind}")(3)
+                question = None if draft is None else asker._checked("name", kind, draft)
                 if question is None:
                     continue
-                program: Program = found[0]
-                (answer,) = slowly(world, program)
-                assert question.answer in (getattr(answer, "title", None), shown_number(program.path[-1], answer)
-                                           if isinstance(answer, int) else None)  # fmt: skip
+                (answer,) = slowly(world, draft.program)
+                shown = shown_number(draft.program.path[-1], answer) if isinstance(answer, int) else answer.title
+                assert question.answer == shown
                 checked += 1
         assert checked > 20
 
 
-def slowly(world: World, program: Program) -> set:
+def slowly(world: World, program: Program) -> set[Any]:
     """The answers found by going through the whole world, without an index and without looking at how it was asked."""
-    here = {world.entities[page] for page in program.start}
+    here: set[Any] = {world.entities[page] for page in program.start}
     if program.clues:
         here = {e for e in world.entities if e.noun == program.noun and program.clues[0] in e.facts.items()}
         here = {e for e in here if program.clues[1] in e.facts.items()}
@@ -117,7 +117,8 @@ def test_questions_are_hard_to_guess_and_take_more_than_one_search(collection: C
         found = difficulty(collection, split)
         print(split, found)
         assert found["last page among 5"] < 0.3
-        assert found["commonest answer of the kind in training"] < 0.02 or split == "train"
+        few = max(1, 0.02 * found["questions"]) if split != "train" or len(collection) > SMALL else found["questions"]
+        assert found["commonest answer of the kind in training"] * found["questions"] <= few
         assert found["an entity of the question"] == 0
         assert {"composition 2", "bridge 3", "comparison 3"} <= found["groups"].keys()
 
