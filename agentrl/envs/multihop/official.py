@@ -29,6 +29,7 @@ VERSION = 1
 CUTS = ("hash", "none")
 _AT_BYTE = re.compile(r"byte (\d+)")
 _REFERENCE = re.compile(r"#(\d+)")
+KEYS = {"question", "question_text", "title", "contents", "Q_id"}  # of a question or a page; else a table of pages
 Files = Sequence[tuple[str, str]]
 T = TypeVar("T")
 
@@ -70,9 +71,13 @@ def read_items(path: str) -> Iterator[tuple[Callable[[], str], Any]]:
             yield (lambda at=at: f"{path}, line {_line(data, at)}"), _decoded(path, bytes(item), Any, at, data)
             at += len(bytes(item))
         return
-    first = data.lstrip().partition(b"\n")[0].strip()
-    if start == b"{" and not (first.endswith(b"}") and _is_json(first)):  # one object that spans several lines
-        for title, text in _decoded(path, data, dict[str, Any], 0).items():
+    first, _, rest = data.lstrip().partition(b"\n")
+    if start == b"{" and not (rest.strip() and _is_json(first)):  # one object, on one line or several
+        whole = _decoded(path, data, dict[str, Any], 0)
+        if not KEYS.isdisjoint(whole):
+            yield (lambda: f"{path}, line 1"), whole
+            return
+        for title, text in whole.items():
             yield (lambda title=title: f"{path}, entry {title[:60]!a}"), {"title": title, "text": text}
         return
     at = 0

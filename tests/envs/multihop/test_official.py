@@ -59,6 +59,7 @@ def test_a_corpus_of_its_own_and_aliases(tmp_path: Path) -> None:
     layouts = {
         "list.json": [{"title": title, "text": text} for title, text in PAGES.items()],
         "table.json": {title: [text] for title, text in PAGES.items()},
+        "line.jsonl": [{title: [text] for title, text in PAGES.items()}],
         "lines.jsonl": [{"id": "1", "contents": f'"{title}"\n{text}'} for title, text in PAGES.items()],
     }
     names = written(tmp_path / "names.jsonl", [{"Q_id": "Q1", "aliases": ["Merrow-on-Sea"], "demonyms": []}])
