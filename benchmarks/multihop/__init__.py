@@ -104,7 +104,8 @@ def search_ratio(results: Sequence[dict[str, Any]], row: dict[str, Any], size: i
 
 def difficulty(collection: Collection, split: str) -> dict[str, Any]:
     """What a search of the raw question brings up, and what guessing by kind earns."""
-    asked, found = collection.questions[split], Counter[str]()
+    asked: Sequence[Question] = collection.questions[split]
+    found: dict[str, float] = Counter()  # pyright: ignore[reportAssignmentType]
     usual = commonest(collection)
     best = Counter((question.asked, question.answer) for question in asked)
     for question in asked:

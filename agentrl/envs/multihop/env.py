@@ -18,7 +18,7 @@ from agentrl.core.tools import function_schema
 from agentrl.envs.common.search.encoders import PACKAGE
 from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, Action, plain, read_turn
 from agentrl.envs.multihop.answers import exact_match, f1
-from agentrl.envs.multihop.collection import RANKINGS, Page
+from agentrl.envs.multihop.collection import RANKINGS
 from agentrl.envs.multihop.opening import Source, open_collection
 from agentrl.envs.multihop.questions import Find, Question
 from agentrl.envs.multihop.state import Made, Saved, SearchState
@@ -33,7 +33,7 @@ Each turn, write one of these:
 You have {turns} turns in all. Only an answer that is exactly right is rewarded."""
 
 
-class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
+class MultiHopQAEnv(AgentEnv[Any, str]):
     """Search an encyclopaedia until the answer to a question of several hops is found.
 
     ## Description
@@ -92,7 +92,8 @@ class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
     - `whole_turn_penalty=False`: of no effect here, where actions cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
 
-    Train on one data set and evaluate on others, as in the paper: give `agentrl eval` another file by `--env-kwargs`.
+    To train on one data set and evaluate on others, as in the paper, give another file to `agentrl eval`:
+    `--env-kwargs '{"questions": "musique_ans_v1.0_dev.jsonl", "cuts": "none"}'`.
 
     ## Truth
     `state()` supports `natural` and `structured`: searches, the supporting pages that were found, how many are missing,
@@ -102,8 +103,9 @@ class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
     ## Honest note
     By default this is a generated encyclopaedia, not HotpotQA: scores on it are not scores on the benchmark. Its
     questions are made by rules, and their language shows it. Measured over all 500 test questions (`python -m
-    benchmarks.multihop`): the raw question brings up its last page among five in 1 of 100 cases, and 42 of 100
-    supporting pages; answering with the commonest answer of the asked kind is right in none. HotpotQA's own questions
+    benchmarks.multihop`): the raw question brings up its last page among five in 2 of 100 cases, and 42 of 100
+    supporting pages; the commonest answer of the asked kind in training is right once, an entity of the question
+    never. The prose has 0.52 distinct trigrams per word in 56,000 words. HotpotQA's own questions
     find 81 of 100 supporting pages, because people who wrote them saw both pages.
 
     With files of a benchmark the paper searched with vectors of `bge-large-en-v1.5`; the default here is BM25. Its
@@ -322,15 +324,13 @@ class MultiHopQAEnv(AgentEnv[dict[str, str], str]):
             new = [page for page in made.pages if page not in shown]
             shown |= dict.fromkeys(new)
             lines.append(f"\nPages for: {made.query}")
-            lines += [self._passage(page) for page in self.collection.pages(new)]
+            for page in self.collection.pages(new):
+                words = page.text.split(maxsplit=self.passage_words)
+                cut = " ..." if len(words) > self.passage_words else ""
+                lines.append(f"[{page.title}] {' '.join(words[: self.passage_words])}{cut}")
             if len(new) < len(made.pages):
                 lines.append(f"({len(made.pages) - len(new)} more shown above)")
         return {"text": "\n".join(lines).replace("<", "(").replace(">", ")")}
-
-    def _passage(self, page: Page) -> str:
-        words = page.text.split()
-        cut = len(words) > self.passage_words
-        return f"[{page.title}] {' '.join(words[: self.passage_words])}{' ...' if cut else ''}"
 
     # ------------------------------------------------------------------ fork
 

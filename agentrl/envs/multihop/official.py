@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -29,7 +29,9 @@ VERSION = 1
 CUTS = ("hash", "none")
 _AT_BYTE = re.compile(r"byte (\d+)")
 _REFERENCE = re.compile(r"#(\d+)")
+KEYS = {"question", "question_text", "title", "contents", "Q_id"}  # of a question or a page; else a table of pages
 Files = Sequence[tuple[str, str]]
+T = TypeVar("T")
 
 
 class Paragraph(NamedTuple):
@@ -69,9 +71,13 @@ def read_items(path: str) -> Iterator[tuple[Callable[[], str], Any]]:
             yield (lambda at=at: f"{path}, line {_line(data, at)}"), _decoded(path, bytes(item), Any, at, data)
             at += len(bytes(item))
         return
-    first = data.lstrip().partition(b"\n")[0].strip()
-    if start == b"{" and not (first.endswith(b"}") and _is_json(first)):  # one object that spans several lines
-        for title, text in _decoded(path, data, dict[str, Any], 0).items():
+    first, _, rest = data.lstrip().partition(b"\n")
+    if start == b"{" and not (rest.strip() and _is_json(first)):  # one object, on one line or several
+        whole = _decoded(path, data, dict[str, Any], 0)
+        if not KEYS.isdisjoint(whole):
+            yield (lambda: f"{path}, line 1"), whole
+            return
+        for title, text in whole.items():
             yield (lambda title=title: f"{path}, entry {title[:60]!a}"), {"title": title, "text": text}
         return
     at = 0
@@ -105,21 +111,18 @@ def _line(data: bytes, at: int) -> int:
 # ---------------------------------------------------------------------- the layouts
 
 
-def read_questions(path: str) -> Iterator[Row]:
-    """The questions of a file that have an answer."""
+def read_each(path: str, what: str, read: Callable[[Any], T]) -> Iterator[T]:
+    """What `read` makes of every object of a file."""
     for where, item in read_items(path):
         try:
-            if (row := read_row(item)) is not None:
-                yield row
+            yield read(item)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise ConfigError(f"{where()}: this is no question of a known layout ({said[:120]})") from None
+            raise ConfigError(f"{where()}: this is no {what} of a known layout ({said[:120]})") from None
 
 
 def read_row(item: Any) -> Row | None:
     """One question; None where it has no answer, or one that is too long to be given."""
-    if not isinstance(item, Mapping):
-        raise TypeError("an object was expected")
     extra = item.get("metadata")
     item = {**(extra if isinstance(extra, Mapping) else {}), **item}  # FlashRAG keeps the rest of a question there
     text = _text(item["question"] if "question" in item else item["question_text"])
@@ -127,23 +130,10 @@ def read_row(item: Any) -> Row | None:
     if item.get("answerable") is False or not answers or not normalised(answers[0]):
         return None
     name = _text(str(item.get("_id") or item.get("id") or item.get("question_id") or ""))[:80]
+    name = name or hashlib.sha256(text.encode()).hexdigest()[:16]
     paragraphs, stages = _paragraphs(item)
-    kind = (
-        _text(item["type"])
-        if isinstance(item.get("type"), str)
-        else name.partition("_")[0]
-        if "hop" in name[:6]
-        else "unknown"
-    )
-    return Row(
-        name or hashlib.sha256(text.encode()).hexdigest()[:16],
-        text,
-        answers,
-        kind,
-        str(item.get("answer_id") or ""),
-        paragraphs,
-        stages,
-    )
+    kind = item.get("type") or (name.partition("_")[0] if "hop" in name[:6] else "unknown")  # MuSiQue: 3hop1__...
+    return Row(name, text, answers, _text(kind), str(item.get("answer_id") or ""), paragraphs, stages)
 
 
 def _answers(item: Mapping[str, Any]) -> list[str]:
@@ -165,9 +155,8 @@ def _paragraphs(item: Mapping[str, Any]) -> tuple[list[Paragraph], list[list[Par
         return found, [[page] for page, each in zip(found, listed, strict=True) if each.get("is_supporting")]
     context, facts = item.get("context", ()), item.get("supporting_facts", ())
     if isinstance(context, Mapping):  # as the datasets library writes it
-        context = list(
-            zip(context["title"], context["sentences" if "sentences" in context else "content"], strict=True)
-        )
+        sentences = context["sentences" if "sentences" in context else "content"]
+        context = list(zip(context["title"], sentences, strict=True))
     titles = facts["title"] if isinstance(facts, Mapping) else [fact[0] for fact in facts]
     found = [Paragraph(_text(title), _joined(sentences)) for title, sentences in context]
     known = {page.title: page for page in reversed(found)}
@@ -181,35 +170,23 @@ def _by_reference(steps: Sequence[Mapping[str, Any]], pages: Sequence[Paragraph]
     for step in steps:
         before = [int(number) - 1 for number in _REFERENCE.findall(str(step.get("question", "")))]
         levels.append(1 + max((levels[place] for place in before if 0 <= place < len(levels)), default=-1))
-    return [
-        [page for page, level in zip(pages, levels, strict=True) if level == each] for each in range(max(levels) + 1)
-    ]
+    ordered: dict[int, list[Paragraph]] = {}
+    for level, page in sorted(zip(levels, pages, strict=True), key=lambda pair: pair[0]):
+        ordered.setdefault(level, []).append(page)
+    return list(ordered.values())
 
 
-def read_corpus(path: str) -> Iterator[Paragraph]:
-    """The pages of a file."""
-    for where, item in read_items(path):
-        try:
-            if "contents" in item:  # Pyserini's layout: the title in quotes, then the text
-                title, _, text = str(item["contents"]).partition("\n")
-                yield Paragraph(_text(title).strip('"'), _text(text))
-            else:
-                body = item["text"] if "text" in item else item["paragraph_text"]
-                yield Paragraph(_text(item["title"]), _joined(body))
-        except (KeyError, TypeError, ValueError) as error:
-            said = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise ConfigError(f"{where()}: this is no page of a known layout ({said[:120]})") from None
+def read_page(item: Any) -> Paragraph:
+    """One page of a corpus."""
+    if "contents" in item:  # Pyserini's layout: the title in quotes, then the text
+        title, _, text = item["contents"].partition("\n")
+        return Paragraph(_text(title).strip('"'), _text(text))
+    return Paragraph(_text(item["title"]), _joined(item["text"] if "text" in item else item["paragraph_text"]))
 
 
-def read_aliases(path: str) -> dict[str, list[str]]:
-    """Entity -> its other names, as 2WikiMultiHopQA lists them."""
-    found = {}
-    for where, item in read_items(path):
-        try:
-            found[str(item["Q_id"])] = [_text(each) for each in item["aliases"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"{where()}: this is no entry with Q_id and aliases ({str(error)[:100]})") from None
-    return found
+def read_names(item: Any) -> tuple[str, list[str]]:
+    """An entity and its other names, as 2WikiMultiHopQA lists them."""
+    return str(item["Q_id"]), [_text(each) for each in item["aliases"]]
 
 
 def _text(value: Any) -> str:
@@ -234,13 +211,13 @@ class DataSet:
     @cached_property
     def rows(self) -> list[tuple[str, list[Row]]]:
         """The questions of each file."""
-        return [(split, list(read_questions(path))) for split, path in self.files]
+        return [(split, list(filter(None, read_each(path, "question", read_row)))) for split, path in self.files]
 
     @cached_property
     def pages(self) -> list[Paragraph]:
         """The corpus: every page once."""
         every: Iterable[Paragraph] = (page for _, rows in self.rows for row in rows for page in row.paragraphs)
-        found = list(dict.fromkeys(read_corpus(self.corpus) if self.corpus else every))
+        found = list(dict.fromkeys(read_each(self.corpus, "page", read_page) if self.corpus else every))
         if not found:
             raise ConfigError(
                 "there are no pages to search: the questions come without paragraphs; give a file as corpus"
@@ -258,7 +235,7 @@ class DataSet:
             raise ConfigError(f"there is no question with an answer in {', '.join(path for _, path in self.files)}")
         exact = {page: number for number, page in enumerate(self.pages)}
         titled = {page.title: number for number, page in reversed(list(enumerate(self.pages)))}
-        other_names = read_aliases(self.aliases) if self.aliases else {}
+        other_names = dict(read_each(self.aliases, "list of names", read_names)) if self.aliases else {}
         found: dict[str, list[Question]] = {split: [] for split in SPLITS}
         taken: set[str] = set()
         for split, rows in self.rows:

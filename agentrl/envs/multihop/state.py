@@ -32,7 +32,8 @@ class SearchState(State):
     def natural(self) -> list[str]:
         """Searches, what they found of the evidence, the answer."""
         facts = [f"The question is {quote(self.question, 400)}.", f"{len(self.queries)} searches were made."]
-        facts.append(f"Supporting pages found: {_safe(self.found)}." if self.found else "No supporting page is found.")
+        found = "; ".join(self.found)  # of corpora, too, no title holds anything that could pass for a tag
+        facts.append(f"Supporting pages found: {found}." if found else "No supporting page is found.")
         facts.append(f"{len(self.support) - len(self.found)} supporting pages are missing.")
         facts.append("No answer is given." if self.given is None else f"The answer given is {quote(self.given, 200)}.")
         return facts
@@ -50,11 +51,6 @@ class SearchState(State):
             "missing": len(self.support) - len(self.found),
             "answered": self.given is not None,
         }
-
-
-def _safe(titles: tuple[str, ...]) -> str:
-    """Titles inside a sentence: nothing that could pass for a tag."""
-    return "; ".join(titles).replace("<", "(").replace(">", ")")
 
 
 class Made(msgspec.Struct):

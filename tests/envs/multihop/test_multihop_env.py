@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -204,7 +205,8 @@ def test_tools_are_called_in_json_and_answers_stand_in_tags_too() -> None:
             turn = env.oracle()
             assert turn is not None
             if last == "tags" and '"answer"' in turn:
-                turn = f"<think>so</think><answer>{env.unwrapped.question.answer}</answer>"
+                base: Any = env.unwrapped
+                turn = f"<think>so</think><answer>{base.question.answer}</answer>"
             _, _, terminated, truncated, info = env.step(turn)
             over = terminated or truncated
         assert info["success"]

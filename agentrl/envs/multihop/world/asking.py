@@ -69,6 +69,15 @@ def execute(world: World, program: Program) -> list[Answer]:
     return list(dict.fromkeys(found))
 
 
+class Draft(NamedTuple):
+    """A program in words, what the words name, and how its pages are found."""
+
+    program: Program
+    text: str
+    named: tuple[Entity, ...]
+    stages: tuple[tuple[Find, ...], ...]
+
+
 class Step(NamedTuple):
     """What is asked of an entity on the way."""
 
@@ -104,85 +113,69 @@ class Asker:
 
     def _question(self, name: str, kind: str, hops: int) -> Question | None:
         for _ in range(TRIES):
-            found = getattr(self, f"_{kind}")(hops)
-            if found is not None and (question := self._checked(name, kind, *found)) is not None:
+            draft = getattr(self, f"_{kind}")(hops)
+            if draft is not None and (question := self._checked(name, kind, draft)) is not None:
                 return question
         return None
 
     # ------------------------------------------------------------------ the three kinds
 
-    def _composition(self, hops: int) -> tuple | None:
+    def _composition(self, hops: int) -> Draft | None:
         start = self._rng.choice(self._pages)
         if not (steps := self._walk(start, hops, ())):
             return None
-        program = Program(tuple(step.relation.name for step in steps), (start.number,))
-        return (
-            program,
-            self._asked(named(start), steps),
-            (start,),
-            [[Find(s.entity.number, s.entity.title)] for s in steps],
-        )
+        program = Program(path_of(steps), (start.number,))
+        return Draft(program, self._asked(named(start), steps), (start,), one_by_one(steps))
 
-    def _bridge(self, hops: int) -> tuple | None:
-        start = self._rng.choice(self._pages)
+    def _bridge(self, hops: int) -> Draft | None:
+        rng, start = self._rng, self._rng.choice(self._pages)
         told = [each for each in relations().get(start.kind, ()) if each.name in start.facts and each.clue]
         if len(told) < 2:
             return None
-        clues = self._rng.sample(told, 2)
+        clues = rng.sample(told, 2)
         if not (steps := self._walk(start, hops, tuple(each.name for each in clues))):
             return None
-        stated = [self._world.entities[start.facts[each.name]] for each in clues]
-        pairs = tuple((each.name, other.number) for each, other in zip(clues, stated, strict=True))
-        program = Program(tuple(step.relation.name for step in steps), clues=pairs, noun=start.noun)
-        words = [
-            self._rng.choice(each.clue).format(**{**fields_of(start), "y": mention(other)})
-            for each, other in zip(clues, stated, strict=True)
-        ]
-        who = "who" if start.kind == "person" else "that"
-        query = " ".join([start.noun, *(other.title for other in stated)])
-        finds = [[Find(step.entity.number, step.entity.title)] for step in steps]
-        finds[0] = [Find(start.number, query)]
-        subject = f"the {start.noun} {who} {' and '.join(words)}"
-        return program, self._asked(subject, steps), tuple(stated), finds
+        stated = tuple(self._world.entities[start.facts[each.name]] for each in clues)
+        words = []
+        for clue, other in zip(clues, stated, strict=True):
+            words.append(rng.choice(clue.clue).format(**{**fields_of(start), "y": mention(other)}))
+        subject = f"the {start.noun} {'who' if start.kind == 'person' else 'that'} {' and '.join(words)}"
+        pairs = tuple((each.name, start.facts[each.name]) for each in clues)
+        program = Program(path_of(steps), clues=pairs, noun=start.noun)
+        first = Find(start.number, " ".join([start.noun, *(other.title for other in stated)]))
+        return Draft(program, self._asked(subject, steps), stated, ((first,), *one_by_one(steps[1:])))
 
-    def _comparison(self, hops: int) -> tuple | None:
-        first = self._rng.choice(self._pages)
-        second = self._rng.choice(self._alike[first.kind, first.noun])
-        makers = hops == 4 and first.kind in MAKER_OF and self._rng.random() < 0.5
-        before = MAKER_OF[first.kind] if makers else ""
+    def _comparison(self, hops: int) -> Draft | None:
+        """Two things alike, or in half of the questions of four pages those who made them."""
+        rng, first = self._rng, self._rng.choice(self._pages)
+        second = rng.choice(self._alike[first.kind, first.noun])
+        before = MAKER_OF.get(first.kind, "") if hops == 4 and rng.random() < 0.5 else ""
         pair = [self._world.entities[each.facts[before]] if before else each for each in (first, second)]
-        if len({first, second, *pair}) < (4 if before else 2) or pair[0].kind != pair[1].kind:
-            return None
         by = next((each for each in relations().get(pair[0].kind, ()) if each.least), None)
-        if by is None or any(each.split != self._split for each in pair):
+        if by is None or len({first, second, *pair}) < (4 if before else 2):
             return None
-        if pair[0].values[by.name] == pair[1].values[by.name]:
+        if any(each.split != self._split for each in pair) or len({each.values[by.name] for each in pair}) < 2:
             return None
-        least = self._rng.random() < 0.5
+        least = rng.random() < 0.5
         winner, loser = sorted(pair, key=lambda each: each.values[by.name], reverse=not least)
         steps = self._walk(winner, 1 if before else hops - 1, (before,), avoid=(first, second, *pair))
-        if not steps:
+        path = path_of(steps)
+        if not steps or self._run(path, loser) == self._run(path, winner):  # the comparison must matter
             return None
-        path = tuple(step.relation.name for step in steps)
-        program = Program(path, (first.number, second.number), before=before, by=by.name, least=least)
-        # The other one must not have the same answer.
-        if execute(self._world, Program(path, (loser.number,))) == execute(
-            self._world, Program(path, (winner.number,))
-        ):
-            return None
-        lead = next(each for each in relations()[first.kind] if each.name == before) if before else None
-        names = [
-            self._rng.choice(lead.np).format(**{**fields_of(e), "x": named(e)}) if lead else named(e)
-            for e in (first, second)
-        ]
-        how = self._rng.choice(by.least if least else by.most)
-        how = how.replace(" of the two", "") if " of the two" in how and self._rng.random() < 0.5 else how
+        names = [named(each) for each in (first, second)]
+        if before:
+            lead = next(each for each in relations()[first.kind] if each.name == before)
+            names = [rng.choice(lead.np).format(**{**fields_of(first), "x": name}) for name in names]
         ask = self._asked(f"that {'person' if winner.kind == 'person' else winner.noun}", steps)
-        text = self._rng.choice(SETTINGS).format(a=names[0], b=names[1], how=how, ask=ask)
-        finds = [[Find(each.number, each.title) for each in (first, second)]]
-        finds += [[Find(each.number, each.title) for each in (loser, winner)]] if before else []
-        finds += [[Find(step.entity.number, step.entity.title)] for step in steps[1:]]
-        return program, text[0].upper() + text[1:], (first, second), finds
+        how = rng.choice(by.least if least else by.most)
+        text = rng.choice(SETTINGS).format(a=names[0], b=names[1], how=how, ask=ask)
+        stages = [(first, second), *([(loser, winner)] if before else []), *((step.entity,) for step in steps[1:])]
+        program = Program(path, (first.number, second.number), before=before, by=by.name, least=least)
+        finds = tuple(tuple(Find(each.number, each.title) for each in stage) for stage in stages)
+        return Draft(program, text[0].upper() + text[1:], (first, second), finds)
+
+    def _run(self, path: tuple[str, ...], start: Entity) -> list[Answer]:
+        return execute(self._world, Program(path, (start.number,)))
 
     # ------------------------------------------------------------------ parts
 
@@ -216,27 +209,36 @@ class Asker:
             subject = form.format_map(fields)  # a form may hold words of the kind of work, which hold the subject
         return subject
 
-    def _checked(
-        self, name: str, kind: str, program: Program, text: str, about: tuple[Entity, ...], finds: list[list[Find]]
-    ) -> Question | None:
+    def _checked(self, name: str, kind: str, draft: Draft) -> Question | None:
         """The question, if it has one answer, which is new and not in its own words, and if its clues can be found."""
-        answers = execute(self._world, program)
-        if len(answers) != 1 or text in self._texts:
+        answers = execute(self._world, draft.program)
+        if len(answers) != 1 or draft.text in self._texts:
             return None
-        answer, asked, aliases = answers[0], program.path[-1], ()
+        answer, asked, aliases = answers[0], draft.program.path[-1], ()
         if isinstance(answer, Entity):
             answer, asked, aliases = answer.title, answer.kind, answer.aliases
         else:
             answer = shown_number(asked, answer)
         key = normalised(answer)
-        if self._answers[key] >= SAME_ANSWER[self._split] or f" {key} " in f" {normalised(text)} ":
+        if self._answers[key] >= SAME_ANSWER[self._split] or f" {key} " in f" {normalised(draft.text)} ":
             return None
-        if kind == "bridge" and not self._finds(finds[0][0].query, finds[0][0].page):
+        first = draft.stages[0][0]
+        if kind == "bridge" and not self._finds(first.query, first.page):
             return None
         self._answers[key] += 1
-        self._texts.add(text)
-        titles = tuple(each.title for each in about)
-        return Question(name, text, answer, aliases, kind, tuple(map(tuple, finds)), asked, titles)
+        self._texts.add(draft.text)
+        titles = tuple(each.title for each in draft.named)
+        return Question(name, draft.text, answer, aliases, kind, draft.stages, asked, titles)
+
+
+def path_of(steps: list[Step]) -> tuple[str, ...]:
+    """Their relations."""
+    return tuple(step.relation.name for step in steps)
+
+
+def one_by_one(steps: list[Step]) -> tuple[tuple[Find, ...], ...]:
+    """A stage for each page, which is found by its title."""
+    return tuple((Find(step.entity.number, step.entity.title),) for step in steps)
 
 
 def named(entity: Entity) -> str:

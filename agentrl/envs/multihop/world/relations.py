@@ -60,11 +60,8 @@ def data_digest() -> str:
 @cache
 def relations() -> dict[str, tuple[Relation, ...]]:
     """Kind of a page -> what it states."""
-    return {kind: tuple(_relation(kind, name, row) for name, row in rows.items()) for kind, rows in _rows().items()}
-
-
-def _rows() -> dict[str, dict[str, Any]]:
-    return read_toml("relations.toml")
+    found = read_toml("relations.toml")
+    return {kind: tuple(_relation(kind, name, row) for name, row in rows.items()) for kind, rows in found.items()}
 
 
 def _relation(kind: str, name: str, row: dict[str, Any]) -> Relation:

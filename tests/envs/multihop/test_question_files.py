@@ -59,6 +59,7 @@ def test_a_corpus_of_its_own_and_aliases(tmp_path: Path) -> None:
     layouts = {
         "list.json": [{"title": title, "text": text} for title, text in PAGES.items()],
         "table.json": {title: [text] for title, text in PAGES.items()},
+        "line.jsonl": [{title: [text] for title, text in PAGES.items()}],
         "lines.jsonl": [{"id": "1", "contents": f'"{title}"\n{text}'} for title, text in PAGES.items()],
     }
     names = written(tmp_path / "names.jsonl", [{"Q_id": "Q1", "aliases": ["Merrow-on-Sea"], "demonyms": []}])
@@ -94,7 +95,7 @@ def test_what_was_trained_on_one_set_is_evaluated_on_others(tmp_path: Path) -> N
 
 BROKEN = [
     ("lines.jsonl", '{"question": "a", "answer": "b"}\n{"question": "a",\n', "line 2: this is not JSON"),
-    ("list.json", '[\n {"question": "a", "answer": "b"},\n {"question": 7, "answer": "b"}\n]', "line 3: .*text was"),
+    ("list.json", '[\n {"question": "a", "answer": "b"},\n {"question": 7, "answer": "b"}]', "line 3: .*text was"),
     ("list.json", '[\n {"question": "a"},\n {"quest', "line 3: this is not JSON"),
     ("other.json", '[{"title": "a", "text": "b"}]', "line 1: this is no question of a known layout .*question_text"),
     ("empty.json", "", "no question with an answer"),
