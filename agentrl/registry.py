@@ -287,7 +287,7 @@ FAMILIES: tuple[Family, ...] = (
             for name, attribute, summary in (
                 ("words", "WordSearcher", "searches for the words of the question"),
                 ("expand", "Expander", "searches once, then expands what it sees"),
-                ("scout", "Scout", "searches for the titles of the best papers and expands them"),
+                ("scout", "Scout", "expands the best papers and searches for their titles"),
             )
         },
         benches={

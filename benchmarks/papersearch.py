@@ -32,12 +32,12 @@ Rows = list[dict[str, Any]]
 
 def run(quick: bool = False) -> dict[str, Any]:
     """A library of the default size is built in a folder of its own; a small one, and few turns, if `quick`."""
-    size, asked, episodes = (10_000, 20, 4) if quick else (DEFAULT_PAPERS, 300, 100)
+    size, asked, episodes = (10_000, 20, 4) if quick else (DEFAULT_PAPERS, 30, 50)
     with tempfile.TemporaryDirectory(prefix="agentrl-papers-") as folder:
         with mock.patch.dict(os.environ, AGENTRL_CACHE=folder):
             results = library_rows(size) + turn_rows(size, episodes)
             library = open_library(0, size, None)
-            results += search_rows(library, asked, repeats=1 if quick else 5)
+            results += search_rows(library, asked, repeats=1 if quick else 3)
         forget_caches()
     by_case = {row["case"]: row["value"] for row in results if row["impl"] == "agentrl"}
     ratios = [

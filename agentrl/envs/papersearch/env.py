@@ -71,7 +71,7 @@ def _key(call: Call) -> Call:
     return Call(call.tool, call.argument.casefold())
 
 
-class PaperSearchEnv(AgentEnv[dict[str, str], str]):
+class PaperSearchEnv(AgentEnv[Any, Any]):
     """Find the papers that a research question asks for, by searches and along citations.
 
     ## Description

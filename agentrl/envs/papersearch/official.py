@@ -198,7 +198,7 @@ class OfficialLibrary(Library):
         return found if found is not None and paper_key(self.paper_id(found)) == paper_key(paper_id) else None
 
     def _look_up(self, key: str) -> int | None:
-        wanted = _hash(key)
+        wanted = np.uint64(_hash(key))
         place = int(np.searchsorted(self._keys, wanted))
         return int(self._key_numbers[place]) if place < len(self._keys) and self._keys[place] == wanted else None
 
@@ -290,5 +290,5 @@ def _arrays_of(folder: Path) -> dict[str, np.ndarray]:
     }
 
 
-def _hash(key: str) -> np.uint64:
-    return np.uint64(int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little"))
+def _hash(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little")

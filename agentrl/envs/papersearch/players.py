@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentrl.envs.papersearch.env import PaperSearchEnv
 
 WINDOWS = (6, 4, 3)  # words of the question in a row
-GOOD = 0.2  # a paper with this score is worth a search for its title
+BEST = 1.0  # the score of an answer
 
 
 class WordSearcher:
@@ -67,17 +67,17 @@ class Expander(WordSearcher):
 
 
 class Scout(WordSearcher):
-    """Searches for the titles of the papers with the best scores, and expands these papers."""
+    """Searches for the words of the question in one turn; then expands the papers with the best scores, searches for
+    their titles, which say the same in other words, and expands what else it sees."""
 
     name = "papersearch-scout"
 
     def calls(self, env: PaperSearchEnv) -> Iterator[Call]:
-        """For each of the best papers its title, then its citations."""
+        """What the best papers lead to, then the others."""
         listed = env.listed()
         if not listed:
             yield from super().calls(env)
-        for each in listed:
-            if (each.score or 0) >= GOOD:
-                title = one_line(plain(env.library.paper(each.number).title))
-                yield Call(SEARCH, title.partition(":")[2].strip() or title)
+        best = [each for each in listed if (each.score or 0) >= BEST]
+        yield from (Call(EXPAND, each.id) for each in best)
+        yield from (Call(SEARCH, one_line(plain(env.library.paper(each.number).title))) for each in best)
         yield from (Call(EXPAND, each.id) for each in listed)

@@ -34,7 +34,7 @@ class Words(NamedTuple):
 @lru_cache(1)
 def words() -> Words:
     """The file of this package."""
-    content = files(__package__).joinpath("words.toml").read_bytes()
+    content = files("agentrl.envs.papersearch").joinpath("words.toml").read_bytes()
     data = tomllib.loads(content.decode())
     fields, names = list(data["fields"].values()), data["names"]
     tasks = {name: number for number, name in enumerate(data["tasks"])}

@@ -44,7 +44,7 @@ def test_the_oracle_solves_every_tenth_task_of_the_whole_library() -> None:
 def test_the_words_of_the_question_are_not_enough_and_answers_pay_best() -> None:
     names = ("oracle", "papersearch-words", "papersearch-expand", "papersearch-scout")
     found = {name: evaluate(ID, name, 20, env_kwargs=SMALL) for name in names}
-    assert found["oracle"].success == 1 and found["papersearch-words"].success < 0.2
+    assert found["oracle"].success == 1 and (found["papersearch-words"].success or 0) < 0.2
     assert all((found["oracle"].reward_mean or 0) > (found[name].reward_mean or 0) for name in names[1:])
     assert found["papersearch-expand"].metrics["expand_calls"] > 10
     assert found["papersearch-words"].metrics["repeated_calls"] == 0
