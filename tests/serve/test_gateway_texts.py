@@ -27,8 +27,8 @@ HEAD = {"id": "cmpl-1", "created": 0, "model": "echo", "object": "text_completio
 
 
 class Engine:
-    """Answers every prompt with `SAID`, a character a token. A prompt with "odd" in it must not ask for tokens; one with
-    "slow" is answered by one token, and waits until the client has gone."""
+    """Answers every prompt with `SAID`, a character a token. A prompt with "odd" in it must not ask for tokens; one
+    with "slow" is answered by a single token, until the client has gone."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
