@@ -88,6 +88,7 @@ def test_agentrl_evaluates_a_taskset():
 
 
 @library
+@pytest.mark.timeout(900)
 def test_a_tiny_model_trains_on_a_taskset(tmp_path):
     for episode in trained(tmp_path / "run", ID, {"taskset": "toy-sums", "path": PATH, "tasks": 30}):
         assert episode.steps[0].observation.endswith(" =") and len(episode.steps) == 1
