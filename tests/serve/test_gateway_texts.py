@@ -1,5 +1,5 @@
 """The gateway in front of an engine that answers as vLLM does, text completions among it: prompts of text and of token
-ids, requests that it refuses, clients that leave. vLLM itself: tests/policies/vllm_engine/test_vllm_gateway.py."""
+ids, requests that it refuses, clients that leave."""
 
 from __future__ import annotations
 
