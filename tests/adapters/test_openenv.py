@@ -23,6 +23,7 @@ from agentrl.core.interpreter import CHECKOUT
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import evaluate
+from tests.adapters.libraries import trained
 from tests.adapters.library_check import (
     ENV_KWARGS,
     SEEDS,
@@ -159,6 +160,14 @@ def test_an_environment_of_openenv_is_evaluated_and_its_errors_are_faults(server
     env.close()
     with pytest.raises(ConfigError, match=r"action_field must be one of message; got 'text'"):
         make(ID, url=servers[2].url)
+
+
+@library
+@pytest.mark.timeout(900)
+def test_a_tiny_model_trains_on_an_openenv_server(servers, tmp_path):
+    kwargs = {"url": servers[2].url, "action_field": "message", "observation_field": "reply"}
+    for episode in trained(tmp_path / "run", ID, kwargs):
+        assert episode.steps[0].observation.startswith("Say ") and len(episode.steps) == 2
 
 
 @library

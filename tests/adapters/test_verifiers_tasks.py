@@ -11,6 +11,7 @@ import pytest
 from agentrl.core.errors import ConfigError, EnvFault, WorkerFault
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import evaluate
+from tests.adapters.libraries import trained
 
 ID, PATH = "agentrl/Verifiers-v0", [str(Path(__file__).with_name("tasksets"))]
 library = pytest.mark.library("verifiers")
@@ -84,6 +85,13 @@ def test_agentrl_evaluates_a_taskset():
     result = evaluate(ID, "constant:17", episodes=12, env_kwargs={"taskset": "toy-sums", "path": PATH}, num_envs=4)
     assert (result.faults, result.turns_mean) == (0, 1.0)
     assert result.reward_mean == pytest.approx(0.5 + result.success)
+
+
+@library
+@pytest.mark.timeout(900)
+def test_a_tiny_model_trains_on_a_taskset(tmp_path):
+    for episode in trained(tmp_path / "run", ID, {"taskset": "toy-sums", "path": PATH, "tasks": 30}):
+        assert episode.steps[0].observation.endswith(" =") and len(episode.steps) == 1
 
 
 @library

@@ -113,9 +113,21 @@ def episode(seed: int, tokenizer: Any, tokens: list[list[int]], facts: dict[str,
 # ---------------------------------------------------------------------- verl's own workers, in Ray
 
 
+def start_ray() -> None:
+    """Ray gives its processes half a minute, which is not enough at first on a busy machine."""
+    for tries_left in range(5, -1, -1):
+        try:
+            ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+            return
+        except Exception as error:
+            if not tries_left or "timed out" not in str(error):
+                raise
+            ray.shutdown()
+
+
 def in_workers(folder: str, answers: list[Any]) -> dict[str, str]:
     """Text and pictures in one batch of verl's manager, whose worker, client and load balancer are Ray actors."""
-    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+    start_ray()
     config = configuration(folder)
     engine = ray.remote(Engine).remote(answers)
     balancer = ray.remote(GlobalRequestLoadBalancer).remote({"engine": engine})

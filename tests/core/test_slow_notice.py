@@ -29,7 +29,7 @@ def test_the_levels_of_a_game_say_what_is_made_and_where_it_is_kept(tmp_path, mo
     monkeypatch.setattr(levels, "notify_if_slow", lambda text: notify_if_slow(text, seconds=0.0))
 
     def slowly():
-        time.sleep(0.2)
+        time.sleep(1.0)
         return every_lake(2, (1, 2), "train")
 
     for _ in range(2):  # the second time they are in memory

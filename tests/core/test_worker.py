@@ -52,7 +52,7 @@ def steady(shared_worker) -> Iterator[Worker]:
     assert shared_worker.call("pid") == pid and shared_worker.restarts == 0
 
 
-def wait_until(condition, seconds: float = 5.0) -> bool:
+def wait_until(condition, seconds: float = 60.0) -> bool:
     until = time.monotonic() + seconds
     while not (reached := condition()) and time.monotonic() < until:
         time.sleep(0.01)
@@ -128,13 +128,17 @@ def test_a_worker_loads_neither_agentrl_nor_numpy_unless_its_target_does(worker)
 
 
 def test_warm_calls_are_quick(steady):
-    times = []
-    for _ in range(500):
-        begin = time.perf_counter()
-        steady.call("add")
-        times.append(time.perf_counter() - begin)
-    # About 50 microseconds on a quiet machine; the bound only has to catch a sleeping or polling implementation.
-    assert statistics.median(times) < 0.01
+    def usual() -> float:
+        times = []
+        for _ in range(100):
+            begin = time.perf_counter()
+            steady.call("add")
+            times.append(time.perf_counter() - begin)
+        return statistics.median(times)
+
+    # About 50 microseconds on a quiet machine; the bound only has to catch a sleeping or polling implementation, which
+    # is never quick. Other programs may hold up a few rounds.
+    assert any(usual() < 0.01 for _ in range(30))
 
 
 def test_large_frames_pass_in_both_directions(steady):
@@ -310,9 +314,8 @@ def test_a_target_that_closes_the_pipes_is_ended(worker):
 def test_the_death_of_a_process_is_seen_though_a_fork_of_it_holds_its_pipes(worker):
     worker.start()
     group = worker.pid
-    begin = time.monotonic()
-    fault = fault_of(worker, "fork_and_die", deadline=20)
-    assert fault.reason == "died" and "exit status 5" in str(fault) and time.monotonic() - begin < 15
+    fault = fault_of(worker, "fork_and_die", deadline=60)
+    assert fault.reason == "died" and "exit status 5" in str(fault)  # not "deadline"
     assert wait_until(lambda: not group_members(group))
 
 
@@ -442,7 +445,8 @@ def test_closing_a_worker_that_never_started_starts_nothing():
     assert worker.pid is None and worker.restarts == 0
 
 
-def test_closing_lets_the_exit_handlers_of_the_target_run(tmp_path):
+def test_closing_lets_the_exit_handlers_of_the_target_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("agentrl.core.worker.TIDY_EXIT", 60.0)
     with make_worker("worker_targets:Tidy", str(tmp_path / "goodbye")) as worker:
         assert worker.call("ready")
     assert (tmp_path / "goodbye").exists()
@@ -473,11 +477,17 @@ def test_a_forgotten_worker_takes_its_process_along():
 def test_an_interrupted_call_does_not_hand_its_answer_to_the_next():
     with make_worker() as worker:
         worker.start()
+
+        def interrupt() -> None:
+            wait_until(lambda: worker.busy)
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGALRM)
+
         previous = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
         try:
             with pytest.raises(KeyboardInterrupt):
-                worker.call("sleep", 5)
+                threading.Thread(target=interrupt).start()
+                worker.call("sleep", 600)
         finally:
             signal.signal(signal.SIGALRM, previous)
         assert worker.call("add") == 1 and worker.restarts == 1
@@ -527,7 +537,7 @@ def test_the_watching_thread_ends_a_busy_process_where_the_kernel_does_not_help(
     process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n" and process.poll() is None
     process.stdin.close()
-    assert process.wait(10) == 1
+    assert process.wait(60) == 1
     process.stdout.close()
 
 
@@ -598,7 +608,7 @@ def test_calls_are_begun_in_several_workers_before_any_is_waited_for(worker, ste
     first, second = worker.send("add", 5), steady.send("echo", 7)
     assert (second(), first()) == ([[7], {}], 5)
     with pytest.raises(WorkerFault) as fault:
-        worker.send("sleep", 5, deadline=0.05)()
+        worker.send("sleep", 600, deadline=0.05)()
     assert fault.value.reason == "deadline" and worker.call("add") == 1  # free again, and fresh
 
 

@@ -88,16 +88,16 @@ def test_an_environment_that_cannot_be_made_is_a_fault_with_its_text() -> None:
 def test_a_hanging_environment_is_left_behind_at_its_deadline(script: dict[int, list[str]]) -> None:
     seeds = [0, 1 if script else 666, 2]
     started = time.perf_counter()
-    result = collect(Playing(script), seeds=seeds, kwargs={"seconds": 30.0}, timeout=0.3, retries=0)
-    assert time.perf_counter() - started < 20
+    result = collect(Playing(script), seeds=seeds, kwargs={"seconds": 60.0}, timeout=3.0, retries=0)
+    assert time.perf_counter() - started < 50
     others_are_fine(result)
-    assert "no answer within 0.3 s" in result.trajectories[1].fault["detail"]  # pyright: ignore
+    assert "no answer within 3 s" in result.trajectories[1].fault["detail"]  # pyright: ignore
 
 
 def test_an_abandoned_environment_is_closed_when_it_comes_back() -> None:
     census = TroubledEnv.count_anew()
     before = set(threading.enumerate())
-    collect(Playing({0: ["hang"]}), seeds=[0], kwargs={"seconds": 0.6}, timeout=0.1, retries=0)
+    collect(Playing({0: ["hang"]}), seeds=[0], kwargs={"seconds": 5.0}, timeout=1.0, retries=0)
     assert census.closed < census.made
     assert eventually(lambda: census.closed == census.made)
     assert eventually(lambda: set(threading.enumerate()) <= before)
@@ -131,8 +131,8 @@ def test_what_was_in_play_when_something_else_broke_is_thrown_away() -> None:
 def test_a_process_that_dies_or_hangs_costs_its_own_episode_only() -> None:
     script = {1: ["fine", "die"], 2: ["hang"], 3: ["raise"], 4: ["fault"]}
     started = time.perf_counter()
-    result = collect(Playing(script), seeds=range(6), hosts=3, timeout=2.0, retries=0, num_envs=3)
-    assert time.perf_counter() - started < 25
+    result = collect(Playing(script), seeds=range(6), hosts=3, timeout=5.0, retries=0, num_envs=3)
+    assert time.perf_counter() - started < 120
     reasons = [t.fault and (t.fault["kind"], t.fault.get("reason")) for t in result.trajectories]
     assert reasons == [None, ("WorkerFault", "died"), ("WorkerFault", "deadline"), ("WorkerFault", "raised"),
                        ("EnvFault", None), None]  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_process_that_dies_or_hangs_costs_its_own_episode_only() -> None:
 
 
 def test_the_process_of_a_late_environment_is_really_gone_and_no_other_is_left() -> None:
-    host = Host(timeout=0.5)
+    host = Host(timeout=3.0)
     env = IsolatedEnv(Stack(TROUBLED), host)
     env.reset(seed=0)
     pid = env.pid

@@ -154,22 +154,25 @@ def test_what_an_environment_raises_is_the_fault_of_its_slot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "reason"), [("die", "died"), pytest.param("hang", "deadline", marks=pytest.mark.long)]
+    ("word", "reason", "timeout"),
+    [("die", "died", 60.0), pytest.param("hang", "deadline", 5.0, marks=pytest.mark.long)],
 )
-def test_a_host_that_dies_or_hangs_costs_its_slots_one_fault_each_and_the_others_go_on(word: str, reason: str) -> None:
-    result = collect(Playing({1: ["fine", word]}), hosts=2, retries=0, timeout=1.5)
+def test_a_host_that_dies_or_hangs_costs_its_slots_one_fault_each_and_the_others_go_on(
+    word: str, reason: str, timeout: float
+) -> None:
+    result = collect(Playing({1: ["fine", word]}), hosts=2, retries=0, timeout=timeout)
     assert kinds(result) == [None, ("WorkerFault", reason), None, ("WorkerFault", reason)]
     assert [result.trajectories[place].reward for place in (0, 2)] == [2.0, 2.0]
 
 
 def test_a_late_call_among_many_is_ended_in_its_own_time_and_says_where_it_was() -> None:
-    host = Host(timeout=0.5)
+    host = Host(timeout=3.0)
     envs = [IsolatedEnv(Stack(TROUBLED), host) for _ in range(8)]
     for env in envs:
         env.reset(seed=0)
     started = time.perf_counter()
     answers = ask_all([(env, env.asked("step", "hang" if env is envs[5] else "good")) for env in envs])
-    assert time.perf_counter() - started < 3.0  # not the time limits of eight calls
+    assert time.perf_counter() - started < 20.0  # not the time limits of eight calls
     assert {(type(answer), answer.reason) for answer in answers} == {(WorkerFault, "deadline")}
     assert "took too long" in str(answers[0]) and "troubled_envs.py" in str(answers[0])
     host.close()

@@ -80,7 +80,7 @@ def test_sending_a_byte_now_and_then_gains_no_time(port, monkeypatch, data):
     monkeypatch.setattr(connections, "SECONDS", {"head": 0.3, "body": 0.3})
     with opened(port, data) as client:
         client.settimeout(0.05)
-        until = time.monotonic() + 15
+        until = time.monotonic() + 60
         while time.monotonic() < until:
             try:
                 client.sendall(b"x")
@@ -113,7 +113,7 @@ def test_an_application_learns_that_a_body_will_not_come(port, monkeypatch):
     left.clear()
     with opened(port, HALF_BODY) as client:
         read(client)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not left and time.monotonic() < until:
         time.sleep(0.01)
     assert left == ["in the middle of a body"]
@@ -122,7 +122,7 @@ def test_an_application_learns_that_a_body_will_not_come(port, monkeypatch):
 def test_a_client_that_does_not_read_its_answer_is_cut_off(port, monkeypatch):
     monkeypatch.setattr(connections, "WRITE_SECONDS", 0.2)
     with opened(port, LARGE) as client:
-        time.sleep(0.5)
+        time.sleep(3.0)
         assert len(read(client)) < 32 << 20
 
 
@@ -141,7 +141,8 @@ def test_one_address_cannot_take_every_connection(port, monkeypatch):
             assert answered(client)
 
 
-def test_a_burst_of_ordinary_clients_is_served(port):
+def test_a_burst_of_ordinary_clients_is_served(port, monkeypatch):
+    monkeypatch.setattr(connections, "GRACE_SECONDS", 60.0)  # a busy machine does not make a burst in one second
     with ExitStack() as stack:
         clients = [stack.enter_context(opened(port)) for _ in range(300)]
         for client in clients:
@@ -159,11 +160,12 @@ def test_beyond_the_limit_new_connections_are_told_to_come_back(port, monkeypatc
             assert b" 503 " in read(late)
 
 
-def test_closing_does_not_wait_for_half_a_request():
+def test_closing_does_not_wait_for_half_a_request(monkeypatch):
+    monkeypatch.setattr(connections, "CLOSE_SECONDS", 120)
     listener = listen("127.0.0.1", 0)
     server = BackgroundServer(Starlette(routes=[Route("/", _echo, methods=["POST"])]), listener)
     with opened(listener.getsockname()[1], HALF_BODY):
         time.sleep(0.2)
         began = time.monotonic()
         server.close()
-        assert time.monotonic() - began < 2.5  # less than open requests would be given
+        assert time.monotonic() - began < 60  # less than open requests would be given

@@ -151,7 +151,7 @@ def test_half_a_message_is_cut_off_and_all_of_them_have_a_budget(server, monkeyp
     with upgraded(server) as client:
         client.sendall(b"\x82\xff" + (1 << 20).to_bytes(8) + b"mask" + b"half")
         began = time.monotonic()
-        assert not _read(client) and time.monotonic() - began < 10
+        assert not _read(client) and time.monotonic() - began < 50
     monkeypatch.setattr(connections, "SECONDS", {"head": 10.0, "body": 60.0})
     monkeypatch.setattr(connections, "MAX_UNFINISHED", 1 << 20)
     with upgraded(server) as client, pytest.raises(OSError):
@@ -184,7 +184,7 @@ def test_a_client_that_does_not_read_is_cut_off(server, monkeypatch) -> None:
 
 
 def _eventually(true: Any) -> bool:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not true() and time.monotonic() < until:
         time.sleep(0.02)
     return true()

@@ -1,5 +1,5 @@
 """The gateway in front of an engine that answers as vLLM does, text completions among it: prompts of text and of token
-ids, requests that it refuses, clients that leave. vLLM itself: tests/policies/vllm_engine/test_vllm_gateway.py."""
+ids, requests that it refuses, clients that leave."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ HEAD = {"id": "cmpl-1", "created": 0, "model": "echo", "object": "text_completio
 
 
 class Engine:
-    """Answers every prompt with `SAID`, a character a token. A prompt with "odd" in it must not ask for tokens; one with
-    "slow" is answered by one token, and waits until the client has gone."""
+    """Answers every prompt with `SAID`, a character a token. A prompt with "odd" in it must not ask for tokens; one
+    with "slow" is answered by a single token, until the client has gone."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []

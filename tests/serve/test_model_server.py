@@ -299,9 +299,10 @@ def test_too_many_questions_are_put_off(server, monkeypatch):
 
 
 def test_a_question_whose_client_left_is_not_worked_on(server, monkeypatch):
-    gate, forward = threading.Event(), server.loaded.model.forward
+    busy, gate, forward = threading.Event(), threading.Event(), server.loaded.model.forward
 
     def slow(*args, **others):
+        busy.set()
         gate.wait(30)
         return forward(*args, **others)
 
@@ -309,7 +310,7 @@ def test_a_question_whose_client_left_is_not_worked_on(server, monkeypatch):
     before = server.counts["answered"]
     with client(server, timeout=1.2) as policy, ThreadPoolExecutor(1) as pool:
         patient = pool.submit(ask, server, hello())  # holds the model up
-        time.sleep(0.3)
+        assert busy.wait(20)
         with pytest.raises(EngineFault, match="no answer in time"):
             policy.act([user("x"), user("y")])
         time.sleep(1.5)  # time to notice

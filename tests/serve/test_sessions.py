@@ -179,7 +179,7 @@ def test_what_an_environment_raises_is_its_own_fault_without_a_traceback(session
 
 @pytest.mark.parametrize("quick", [(TROUBLED,), ()])
 def test_a_call_that_hangs_costs_its_episode_only(sessions, quick) -> None:
-    here = sessions(limits=Limits(call_seconds=0.7), quick=quick, threads=1, hosts=2)
+    here = sessions(limits=Limits(call_seconds=4.0), quick=quick, threads=1, hosts=2)
     client = here.join("a")
     bad, good = client.open(TROUBLED)["episode"], client.open(TROUBLED)["episode"]
     for name in (bad, good):
@@ -187,7 +187,7 @@ def test_a_call_that_hangs_costs_its_episode_only(sessions, quick) -> None:
     began = time.monotonic()
     with pytest.raises(Fault):
         client.call(bad, "step", "hang")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert client.call(good, "step", "good")[1] == 1.0
     name = client.open(TROUBLED)["episode"]
     assert client.call(name, "reset", 1, None)[0] == {"text": "episode 1 turn 0"}
@@ -227,7 +227,7 @@ def test_what_is_no_exception_and_what_cannot_be_sent_cost_their_calls_alone(ses
 
 
 def test_idle_episodes_are_closed_and_played_ones_are_not(sessions) -> None:
-    here = sessions(limits=Limits(idle_seconds=1.0))
+    here = sessions(limits=Limits(idle_seconds=4.0))
     client = here.join("a")
     idle, used = client.open(LAKE)["episode"], client.open(LAKE)["episode"]
 
@@ -245,7 +245,7 @@ def test_draining_lets_open_episodes_end_and_opens_none(sessions) -> None:
     client = here.join("a")
     name = client.open(LAKE)["episode"]
     found: list[bool] = []
-    thread = threading.Thread(target=lambda: found.append(here.drain(20)))
+    thread = threading.Thread(target=lambda: found.append(here.drain(60)))
     thread.start()
     eventually(lambda: here.closing)
     with pytest.raises(SessionFault) as refused:
@@ -253,7 +253,7 @@ def test_draining_lets_open_episodes_end_and_opens_none(sessions) -> None:
     assert refused.value.reason == "closing"
     client.call(name, "reset", 1, None)
     client.call(name, "close")
-    thread.join(20)
+    thread.join(60)
     assert found == [True]
 
 
