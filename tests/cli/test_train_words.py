@@ -9,8 +9,8 @@ import pytest
 
 from agentrl.algorithms import ALGORITHMS, arguments_class
 from agentrl.cli.option_types import GROUPS, described, grouped_fields
-from agentrl.cli.plan import make_plan
 from agentrl.cli.train_options import read_words
+from agentrl.cli.training_plan import make_plan
 from agentrl.core.errors import ConfigError
 from agentrl.recipes import load_recipe, parse_recipe, recipe_names, recipe_text
 
