@@ -56,7 +56,7 @@ def test_help_of_an_algorithm_explains_every_option_under_headings(agentrl_cli, 
 
 
 def test_every_grouped_option_exists():
-    names = set(described(arguments_class("sft")))
+    names = {name for algorithm in ("sft", "ppo") for name in described(arguments_class(algorithm))}
     assert {name for group in GROUPS.values() for name in group} <= names
 
 
