@@ -69,7 +69,7 @@ class _Simulation:
         self.answering = 0  # batches of a lockstep round that are answered already, or being answered
         self.begun = self.done = self.updates = 0  # steps of batches, updates
         self.training = False
-        self.busy = dict.fromkeys(("simulators", "generators", "trainer"), 0.0)
+        self.busy: dict[str, float] = dict.fromkeys(("simulators", "generators", "trainer"), 0.0)
 
     def run(self, updates: int) -> Outcome:
         skipped, start, before = updates // 3, 0.0, dict(self.busy)
@@ -218,7 +218,7 @@ class Latencies:
 
 def latencies(spans: Sequence[Sequence[Any]], updates: int) -> Latencies:
     """From rows of group, worker, begin, end and size; `ConfigError` where a group has not worked."""
-    lines = {}
+    lines: dict[str, list[tuple[float, float]]] = {}
     for group in ("simulators", "generators", "trainer"):
         rows = [(float(r[3]) - float(r[2]), float(r[4])) for r in spans if r[0] == group]
         if not rows:
