@@ -63,4 +63,9 @@ class SleepingPolicy:
 
 
 if "agentrl-bench/Sleeping-v0" not in gym.registry:
-    gym.register("agentrl-bench/Sleeping-v0", entry_point=SleepingEnv, disable_env_checker=True, order_enforce=False)
+    gym.register(
+        "agentrl-bench/Sleeping-v0",
+        entry_point="benchmarks.stages:SleepingEnv",
+        disable_env_checker=True,
+        order_enforce=False,
+    )

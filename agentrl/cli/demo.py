@@ -13,10 +13,10 @@ from typing import Any
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress, verdict
-from agentrl.cli.plan import Plan, PlannedRun, make_plan
 from agentrl.cli.signals import STATUS, noticing
 from agentrl.cli.train import resume_line, run_plan, train_one
 from agentrl.cli.train_options import Option, TrainWords
+from agentrl.cli.training_plan import Plan, PlannedRun, make_plan
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.measure import machine

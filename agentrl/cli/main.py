@@ -29,6 +29,7 @@ VERBS: dict[str, str] = {
     "judge": "judge a file of trajectories, or measure the agreement of two judges",
     "orm": "measure judges of outcomes against the true evaluator",
     "train": "train a policy: imitation, PPO, StepPO, GRPO and others; resume, recipes",
+    "plan": "simulate an asynchronous run: options for this machine, or 8 to 256 GPUs",
     "recipe": "training runs that come with the package: list, show, copy to edit",
     "check": "test an environment with the public test kit",
     "bench": "benchmark speed against other libraries",

@@ -11,7 +11,7 @@ import tyro
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import print_json
-from agentrl.cli.plan import METRICS, PLAN, read_plan
+from agentrl.cli.training_plan import METRICS, PLAN, read_plan
 from agentrl.core.errors import ConfigError
 from agentrl.recipes import NAME
 from agentrl.viewer.comparison import write_comparison

@@ -13,10 +13,10 @@ from typing import Any
 from agentrl.algorithms import ALGORITHMS, train_function
 from agentrl.cli.examples import TRAIN
 from agentrl.cli.output import interval, log, number, print_json, print_table
-from agentrl.cli.plan import Plan, PlannedRun, check_environments, make_plan, stages_of
 from agentrl.cli.processes import is_main, launch, stop_when_abandoned
 from agentrl.cli.signals import STATUS, Noticed, noticing
 from agentrl.cli.train_options import TrainWords, read_words, show_help
+from agentrl.cli.training_plan import Plan, PlannedRun, check_environments, make_plan, stages_of
 from agentrl.core.errors import ConfigError
 from agentrl.core.lock import FolderLock
 from agentrl.recipes import load_recipe

@@ -22,10 +22,12 @@ def test_every_way_is_measured_beside_the_bound_of_its_stages() -> None:
     spent = {row["case"]: row["value"] for row in rows if row["impl"] == "sync" and row["unit"] == "s"}
     slowest = max(spent.values())
     assert abs(bound["value"] * slowest - 64) < 1e-6 and spent["toy: update"] >= 0.06
-    assert [ratio["required"] for ratio in ratios] == list(REQUIRED.values())
-    assert all(ratio["pass"] == (ratio["ratio"] >= ratio["required"]) for ratio in ratios)
+    beside_bound = [ratio for ratio in ratios if "bound" in ratio["case"]]
+    assert [ratio["required"] for ratio in beside_bound] == list(REQUIRED.values())
+    assert all(ratio["pass"] == (ratio["ratio"] >= ratio["required"]) for ratio in beside_bound)
+    assert [ratio["ratio"] > 0 for ratio in ratios if "planned" in ratio["case"]] == [True]
 
 
 def test_nothing_is_dropped_where_the_bound_is_loose() -> None:
     rates, told = async_loop(profile(simulator=0.0, generator=0.0, trainer=0.01), 4, LOOSE, {})
-    assert rates[0] > 0 and told == {"dropped": 0.0}
+    assert rates[0] > 0 and told["dropped"] == 0.0

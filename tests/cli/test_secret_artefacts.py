@@ -12,8 +12,8 @@ import gymnasium as gym
 import pytest
 
 import agentrl
-from agentrl.cli.plan import Plan, PlannedRun, make_plan
 from agentrl.cli.train_options import read_words
+from agentrl.cli.training_plan import Plan, PlannedRun, make_plan
 from agentrl.core.errors import ConfigError
 from agentrl.core.redact import MASK
 from agentrl.trainers.algorithms.ppo import PPO

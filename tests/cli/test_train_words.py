@@ -9,8 +9,8 @@ import pytest
 
 from agentrl.algorithms import ALGORITHMS, arguments_class
 from agentrl.cli.option_types import GROUPS, described, grouped_fields
-from agentrl.cli.plan import make_plan
 from agentrl.cli.train_options import read_words
+from agentrl.cli.training_plan import make_plan
 from agentrl.core.errors import ConfigError
 from agentrl.recipes import load_recipe, parse_recipe, recipe_names, recipe_text
 
@@ -56,7 +56,7 @@ def test_help_of_an_algorithm_explains_every_option_under_headings(agentrl_cli, 
 
 
 def test_every_grouped_option_exists():
-    names = set(described(arguments_class("sft")))
+    names = {name for algorithm in ("sft", "ppo") for name in described(arguments_class(algorithm))}
     assert {name for group in GROUPS.values() for name in group} <= names
 
 

@@ -106,7 +106,11 @@ def test_with_any_durations_the_bound_is_kept(seed: int) -> None:
     spread = rng.choice([0.1, 1.0, 3.0])
     durations = (rng.lognormvariate(0, spread) for _ in itertools.count())
     gate = AdmissionGate(8, bound)
-    options = {"group": rng.choice([1, 2, 8]), "slots": rng.choice([8, 20, 100]), "refresh_every": every}
+    options: dict[str, Any] = {
+        "group": rng.choice([1, 2, 8]),
+        "slots": rng.choice([8, 20, 100]),
+        "refresh_every": every,
+    }
     played = simulate(gate, durations, update_seconds=rng.choice([0.01, 1.0, 10.0]), **options)
     assert len(played.staleness) == 60 * 8 // options["group"]
     assert max(played.staleness) <= bound and played.most_under_way <= (bound + 1) * 8

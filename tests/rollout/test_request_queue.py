@@ -12,7 +12,8 @@ from agentrl.rollout.request_queue import Request, RequestQueue
 
 
 def queue(**options: Any) -> RequestQueue[int]:
-    return RequestQueue(**({"max_batch": 3, "max_wait_ms": 250} | options))
+    given: dict[str, Any] = {"max_batch": 3, "max_wait_ms": 250} | options
+    return RequestQueue(**given)
 
 
 def put(q: RequestQueue[int], number: int, arrived: float = 0.0, *, slot: int | None = None, turn: int = 0) -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from agentrl.cli.main import main
-from agentrl.cli.plan import PLAN
+from agentrl.cli.training_plan import PLAN
 from agentrl.core.manifest import is_own, sealed, signed, write_manifest
 from agentrl.trainers.algorithms import ppo
 from tests.trainers import toys

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentrl.cli.plan import make_plan
 from agentrl.cli.train_options import read_words
+from agentrl.cli.training_plan import make_plan
 from agentrl.models.prompt_settings import PromptSettings, read_settings, settings_of
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.evaluate import evaluate
