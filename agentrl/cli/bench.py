@@ -28,6 +28,9 @@ GENERAL: dict[str, Part] = {
     "serve": Part("benchmarks.serve:run", "what a step over WebSocket costs the server; OpenEnv"),
     "similarity": Part("benchmarks.similarity:run", "pairs of pictures compared per second by each similarity scorer"),
     "train": Part("benchmarks.train:run", "tokens generated and trained per second, padding, time split, memory"),
+    "vla": Part(
+        "benchmarks.vla:run", "control steps per second of a VLA policy's loop, its split; a plain PyTorch loop"
+    ),
     "vllm": Part("benchmarks.vllm:run", "vLLM beside our decoder: tokens per second, weight updates, training, memory"),
 }
 EXPERIMENTS = "benchmarks.learning.command:listing"

@@ -23,8 +23,8 @@ POLICY_HELP = (
     "Policy: random, oracle, constant or constant:REPLY (the same reply in every turn), random-constant (one drawn by "
     "the seed), copy (what it was told), prior (the commonest solution of training tasks), human, hf:MODEL (a model "
     "folder, tiny-text, tiny-web, tiny-vlm or smollm2), vllm:MODEL (the same models, computed by vLLM), openai:MODEL "
-    "(any OpenAI-compatible endpoint), react:POLICY (one of the last three, told to think and then act), control:FOLDER"
-    " (a small network that was cloned, for continuous control), lerobot:FOLDER (a policy of lerobot, likewise); "
+    "(any OpenAI-compatible endpoint), react:POLICY (one of the last three, told to think and then act), vla:FOLDER "
+    "(a VLA policy, for robots), lerobot:FOLDER (a policy of lerobot, likewise); "
     "scripted policies: " + "; ".join(f"{name} {part.summary}" for name, part in parts("policies").items()) + "."
 )
 

@@ -143,11 +143,15 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
 def check_environments(plan: Plan) -> None:
     """Make every environment of every stage once: a wrong argument of the last stage must not be found hours later."""
     from agentrl.core.spaces import require_text_env
+    from agentrl.models import resolve_model
+    from agentrl.models.vla.spec import is_vla
     from agentrl.rollout.episode import make
     from agentrl.wrappers.build import wrap
 
-    made = set()
+    made, robot = set(), False
     for run in plan.runs:
+        # A VLA policy moves arrays; what it is fitted to, its learner checks.
+        robot = robot if run.follows else run.algorithm == "bc" or is_vla(resolve_model(run.arguments.model))
         if run.finished or run.arguments.hosts:  # it may not even work in this process
             continue
         played = [("train", spec) for spec in run.arguments.specs()]
@@ -157,7 +161,8 @@ def check_environments(plan: Plan) -> None:
             if content not in made:
                 env = wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
                 env.close()
-                require_text_env(env, spec.id)
+                if not robot:
+                    require_text_env(env, spec.id)
                 made.add(content)
 
 

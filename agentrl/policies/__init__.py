@@ -44,7 +44,6 @@ KINDS: dict[str, PolicyKind] = {
     "hf": PolicyKind("agentrl.policies.hf:HFPolicy", "a transformers model, built in or in a folder", "model"),
     "vllm": PolicyKind("agentrl.policies.vllm:VLLMPolicy", "a model that vLLM runs, in a folder", "model"),
     "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
-    "control": PolicyKind("agentrl.policies.control:ControlPolicy", "a small network for continuous control", "folder"),
     "vla": PolicyKind("agentrl.policies.vla:VLAPolicy", "a VLA policy: pictures and words to chunks", "folder"),
     "lerobot": PolicyKind(
         "agentrl.adapters.lerobot:LeRobotPolicy", "a policy of lerobot, in its environment", "folder"

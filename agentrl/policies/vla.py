@@ -1,4 +1,4 @@
-"""The policy of a VLA network: `vla:FOLDER`. Pictures, the instruction and the robot's state in, a chunk of actions out."""
+"""The policy of a VLA network, `vla:FOLDER`: pictures, words and the robot's state in, a chunk of actions out."""
 
 from __future__ import annotations
 

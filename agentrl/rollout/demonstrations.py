@@ -1,6 +1,6 @@
 """Demonstrations: the oracle's turns, some replaced by random ones, in the tokens of a language model.
 
-For continuous control: the oracle's actions with noise, and the arrays that a network learns from.
+For continuous control: the oracle's actions with noise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from agentrl.core.policy import Conversation, Generation, require_envs
 from agentrl.core.seeding import mixed_seed
 from agentrl.policies.oracle import gold_action
 from agentrl.policies.random import RandomPolicy
-from agentrl.rollout.trajectory import Trajectory
 
 MISTAKES = ("random", "hasty")
 PLAYERS = ("oracle", "random:0.3", "hasty:0.5", "random")  # good and bad episodes: shares of mistakes
@@ -170,44 +169,3 @@ class ControlDemonstrator:
             noise = stream.normal(0.0, self.noise, gold.shape)
         action = np.clip(gold + noise, space.low, space.high).astype(space.dtype)
         return Generation(text="", action=action, sampling={GOLD: np.asarray(gold, float).tolist()})
-
-
-class ControlData(NamedTuple):
-    """Moments of demonstrations: what was sensed, and the oracle's next actions from there."""
-
-    numbers: np.ndarray  # float32 [moments, all vectors]
-    pictures: dict[str, np.ndarray]  # uint8 [moments, height, width, 3]
-    actions: np.ndarray  # float32 [moments, chunk, n]; behind the end of an episode its last action is repeated
-
-
-def control_data(
-    trajectories: Sequence[Trajectory],
-    vectors: Sequence[str] = ("proprio", "state"),
-    pictures: Sequence[str] = (),
-    cameras: Sequence[str] = ("image",),
-    chunk: int = 1,
-) -> ControlData:
-    """The moments of records (with their pictures in memory) that have a label; `ConfigError` if there is none.
-
-    `cameras` are the names of the pictures in the order of the observation; `pictures` those to learn from.
-    """
-    numbers: list[list[float]] = []
-    shown: dict[str, list[np.ndarray]] = {name: [] for name in pictures}
-    actions: list[np.ndarray] = []
-    for trajectory in trajectories:
-        steps = [step for step in trajectory.steps if GOLD in step.sampling]
-        labels = np.array([step.sampling[GOLD] for step in steps], np.float32)
-        for place, step in enumerate(steps):
-            parts = [getattr(step, name) for name in vectors]
-            if any(part is None for part in parts):
-                raise ConfigError(f"the demonstrations do not have all of {', '.join(vectors)}")
-            numbers.append([number for part in parts for number in part])
-            for name in pictures:
-                shown[name].append(trajectory.pictures[step.images[list(cameras).index(name)]])
-            following = np.minimum(np.arange(place, place + chunk), len(steps) - 1)
-            actions.append(labels[following])
-    if not actions:
-        raise ConfigError("the demonstrations hold no action to learn from")
-    return ControlData(
-        np.array(numbers, np.float32), {name: np.stack(held) for name, held in shown.items()}, np.stack(actions)
-    )

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from agentrl.trainers.arguments.run import RunArguments
 
 __all__ = [  # noqa: RUF022 (as in the table of algorithms)
-    "SFT", "BC", "PPO", "StepPO", "GRPO", "RLOO", "ReinforcePP", "GSPO", "GiGPO", "WebRL", "DigiRL", "AWR", "FilteredBC",
-    "ORM", "train",
+    "SFT", "BC", "PPO", "StepPO", "GRPO", "RLOO", "ReinforcePP", "GSPO", "GiGPO", "WebRL", "DigiRL", "AWR",
+    "FilteredBC", "ORM", "train",
 ]  # fmt: skip
 NAMES = {place.partition(":")[2]: algorithm for algorithm, (place, _) in ALGORITHMS.items()}
 

@@ -26,11 +26,3 @@ def test_sac_trains_and_is_evaluated_on_unseen_starts(capsys: pytest.CaptureFixt
     result = sac.run(sac.Arguments(steps=20, every=20, dev_episodes=1, test_episodes=1))
     assert result["steps"] == 20 and 0 <= result["test_success"] <= 1
     assert "step 20: " in capsys.readouterr().out
-
-
-def test_a_clone_is_trained_kept_and_evaluated(tmp_path: Path) -> None:
-    clone = example("clone_robot")
-    settings = {"env": "agentrl/MetaWorld-reach-v0", "image_size": 32, "demonstrations": 1, "steps": 2}
-    result = clone.run(clone.Arguments(**settings, test_episodes=1, env_kwargs='{"max_turns": 60}', output=tmp_path))
-    assert result["success"] in (0.0, 1.0) and result["env_kwargs"]["image_size"] == 32
-    assert (tmp_path / "weights.safetensors").exists()

@@ -10,7 +10,6 @@ import pytest
 from agentrl import policies
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Policy
-from agentrl.models.control_net import ControlNet, ControlSpec
 from agentrl.policies import KINDS, PolicyKind, load_policy
 
 ARGUMENTS = {
@@ -22,19 +21,11 @@ ARGUMENTS = {
 OPTIONS = {"vllm": {"base_url": "http://127.0.0.1:9"}}  # a server that is asked later, or never
 
 
-@pytest.fixture
-def control_folder(tmp_path):
-    """A network that was never trained."""
-    spec = ControlSpec(vectors={"proprio": 2}, pictures=(), picture_size=0, low=(-1.0,), high=(1.0,))
-    ControlNet(spec).save(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize(
-    "name", sorted(KINDS.keys() - {"lerobot"})
-)  # tests/adapters/test_lerobot.py, in its own environment
-def test_every_kind_of_the_table_can_be_loaded(name, control_folder):
-    spec = f"control:{control_folder}" if name == "control" else ARGUMENTS.get(name, name)
+    "name", sorted(KINDS.keys() - {"lerobot", "vla"})
+)  # tests/adapters/test_lerobot.py, in its own environment; test_vla_policy.py, with a folder
+def test_every_kind_of_the_table_can_be_loaded(name):
+    spec = ARGUMENTS.get(name, name)
     policy = load_policy(spec, seed=3, **OPTIONS.get(name, {}))
     assert isinstance(policy, Policy)
     assert policy.name == spec

@@ -71,7 +71,7 @@ def test_a_folder_sets_the_chunks_and_the_pictures_of_an_evaluation(nano_folder:
         evaluate(TOY, policy, 2, wrappers=[{"wrapper": "ActionChunks", "size": 2}])
     with pytest.raises(ConfigError, match=r"reads 'image' of shape \(16, 16, 3\).*shows \(32, 32, 3\)"):
         evaluate(TOY, policy, 2, env_kwargs={"image_size": 32})
-    with pytest.raises(ConfigError, match="reads 'image' of shape.*shows none"):
+    with pytest.raises(ConfigError, match=r"reads 'image' of shape.*shows none"):
         evaluate(TOY, policy, 2, env_kwargs=STATE)
     again = load_vla(folder, "cpu")
     one, two = (model.state_dict() for model in (again.model, policy.loaded.model))

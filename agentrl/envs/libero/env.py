@@ -148,7 +148,7 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     starts that LIBERO gives for each task (heights are those of our models); `train` has 1,000 and `dev` 50 starts of
     each task, drawn from the regions of its file.
 
-    `agentrl eval --suite libero_spatial --policy control:FOLDER --env-kwargs '{"protocol": "openvla"}'` is the
+    `agentrl eval --suite libero_spatial --policy vla:FOLDER --env-kwargs '{"protocol": "openvla"}'` is the
     benchmark's evaluation, 10 tasks from 50 starts each: success per task and in total, with intervals.
 
     `gym.make_vec(..., simulator="warp")` plays thousands of worlds on a GPU (`docs/gpus.md`).
@@ -168,7 +168,7 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     | `instructions` | other verbs; another order of words; a wish in place of a command, with other names of things |
 
     Nothing collides at the start, no goal holds there, and distractors are not in the `state` vector (they are in the
-    truth). `agentrl eval --suite libero_spatial --policy control:FOLDER --perturb all` prints success by factor and
+    truth). `agentrl eval --suite libero_spatial --policy vla:FOLDER --perturb all` prints success by factor and
     level beside the unchanged world; `--perturb light:2 camera:1` plays both at once.
 
     ![Each factor at levels 0 to 3](../../_static/libero_perturbed.png)

@@ -3,8 +3,8 @@
 The 1st percentile of what a robot did becomes -1 and the 99th becomes 1, so that a few wild moves do not stretch the
 scale; what lies beyond is clipped while learning. A number that never changes stays as it is: its range is a point.
 
-256 bins of equal width share the range from -1 to 1. A number's token is the bin it lies in, a token's number the middle
-of its bin. (OpenVLA has 256 edges, and so 255 bins; its tokens are the last ones of the vocabulary, in reverse.)
+256 bins of equal width share the range from -1 to 1. A number's token is the bin it lies in, a token's number the
+middle of its bin. (OpenVLA has 256 edges, and so 255 bins; its tokens are the last of the vocabulary, in reverse.)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """VLA policies in folders, the tiny ones, and the way from a language model to one.
 
-A folder holds `config.json` (a `VLASpec`), `model.safetensors` and the tokenizer. Three kinds are read: a policy that was
-trained; `tiny-vla` and `small-vla`, which know no robot yet; and any language model of a kind in `body.TRANSFORMERS`, to
-whose tokenizer the action tokens are added. `LoadedVLA.fit` makes a policy of the last two.
+A folder holds `config.json` (a `VLASpec`), `model.safetensors` and the tokenizer. Three kinds are read: a policy that
+was trained; `tiny-vla` and `small-vla`, which know no robot yet; and any language model of a kind in
+`body.TRANSFORMERS`, to whose tokenizer the action tokens are added. `LoadedVLA.fit` makes a policy of the last two.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _around(folder: Path, place: str) -> LoadedVLA:
     config = AutoConfig.from_pretrained(folder, **ONLY_DATA)
     if config.model_type not in TRANSFORMERS:
         raise ConfigError(
-            f"a VLA policy is made around a language model of {', '.join(TRANSFORMERS)}; {folder} is {config.model_type}"
+            f"a VLA policy is made around {', '.join(TRANSFORMERS)}; {folder} is a model of {config.model_type}"
         )
     with no_larger_than_weights(folder):
         language = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **ONLY_DATA)

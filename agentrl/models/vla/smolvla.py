@@ -1,12 +1,12 @@
 """lerobot's SmolVLA: the same layout of weights, so that its `model.safetensors` can be read.
 
-A SigLIP encoder looks at pictures, a connector makes fewer and wider tokens of their patches, and the lower layers of a
-Llama read pictures, instruction and state. Beside them stands an *expert*, a narrower Llama: for each denoising step its
-noisy actions look at the keys and values that the Llama computed once, in every second layer together with their own.
+A SigLIP encoder looks at pictures, a connector makes fewer and wider tokens of their patches, and the lower layers of
+a Llama read pictures, instruction and state. Beside them stands an *expert*, a narrower Llama: in each denoising step
+its noisy actions look at the keys and values that the Llama computed once, in every second layer also at their own.
 
-Names of modules are those of the layout. `SmolVLA` gives the velocity of a noisy chunk and the chunk that noise flows to;
-tokens, normalised state and pictures from -1 to 1 are the caller's. The published weights are not part of any package
-that could be had here: what was compared are random ones, with lerobot's own class (tests/models/vla).
+Names of modules are those of the layout. `SmolVLA` gives the velocity of a noisy chunk and the chunk that noise flows
+to; tokens, normalised state and pictures from -1 to 1 are the caller's. Random weights were compared with lerobot's own
+class (tests/models/vla); published ones were not tried.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
 
 PREFIX = "model."  # of the names in lerobot's file, whose policy holds the network under this name
-# Options that change the layout, and the values that are read (the first is lerobot's default); with fewer layers of the
-# expert than of the language model lerobot 0.4.4 cannot compute either.
+# Options that change the layout, and the values that are read (the first is lerobot's default). With fewer layers of
+# the expert than of the language model lerobot 0.4.4 cannot compute either.
 SUPPORTED = {
     "attention_mode": ("cross_attn",),
     "add_image_special_tokens": (False,),

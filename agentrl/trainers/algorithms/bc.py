@@ -2,9 +2,9 @@
 
 The demonstrations are the oracle's, played with a little noise in the training split, or those of a LeRobotDataset. A
 *moment* is an observation with the next actions that were right there. The actions' and the state's 1st and 99th
-percentile become the range from -1 to 1, kept in the policy's folder. Each picture is shifted and its brightness changed
-anew every time it is learned from. One iteration is `steps_per_iteration` optimiser steps; after it the loss on held-out
-episodes is measured, and success where `eval_every` says so.
+percentile become the range from -1 to 1, kept in the policy's folder. Each picture is shifted and its brightness
+changed anew every time it is learned from. One iteration is `steps_per_iteration` optimiser steps; after it the loss on
+held-out episodes is measured, and success where `eval_every` says so.
 """
 
 from __future__ import annotations
@@ -146,9 +146,8 @@ def played(args: BC, report: Report) -> list[Trajectory]:
     envs, specs = len(args.specs()), args.specs()
     teacher = ControlDemonstrator(noise=args.noise, seed=args.seed)
     style = {"prompt_style": "step", "history": 0}  # keeps no pictures of the past
-    collector = Collector(
-        specs, teacher, num_envs=args.num_envs, timeout=args.env_timeout or None, hosts=args.hosts, **style
-    )
+    where = {"num_envs": args.num_envs, "timeout": args.env_timeout or None, "hosts": args.hosts}
+    collector = Collector(specs, teacher, **where, **style)
     starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
     try:
         with Progress(report, "demonstrations", len(starts)) as advance:
@@ -203,9 +202,8 @@ def moments(learner: ControlLearner, trajectories: Sequence[Trajectory]) -> list
             row = observed(spec, cameras, trajectory, ids, step.images, [step.proprio, step.state])
             following = np.minimum(np.arange(place, place + spec.chunk), len(steps) - 1)
             kept = min(spec.chunk, len(steps) - place)
-            found.append(
-                Moment(0, row.ids, numbers=row.numbers, pictures=row.pictures, actions=labels[following], kept=kept)
-            )
+            shown = {"numbers": row.numbers, "pictures": row.pictures}
+            found.append(Moment(0, row.ids, **shown, actions=labels[following], kept=kept))
     return found
 
 

@@ -72,8 +72,8 @@ class BC(RunArguments):
     demonstrations: int = 100
     """Episodes to demonstrate, by the environment's own oracle; those without success are not learned from."""
     noise: float = 0.1
-    """Standard deviation of the noise in what is demonstrated; what is learned has none, so that a policy learns to come
-    back from small errors."""
+    """Standard deviation of the noise in what is demonstrated; what is learned has none, so that a policy learns to
+    come back from small errors."""
     data: str = ""
     """Learn from this folder with a LeRobotDataset instead; its cameras and vectors must be those of env."""
     held_out: float = 0.1

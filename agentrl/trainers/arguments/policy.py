@@ -48,7 +48,7 @@ class PolicyArguments(AsyncArguments):
     max_weight: float = 2.0
     """The largest importance weight of the correction."""
     credit: Literal["chunk", "action"] = "chunk"
-    """Of a VLA policy: what counts as a turn, a chunk with the sum of its rewards, or each action of it with its own."""
+    """Of a VLA policy: what counts as a turn, a chunk with the sum of its rewards, or each of its actions."""
     picture_memory: float = 4.0
     """Of a VLA policy: GiB that the pictures of an iteration may take; more are refused before anything is played."""
 

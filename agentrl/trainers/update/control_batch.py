@@ -69,8 +69,8 @@ def memory_message(size: float, most: float) -> str:
 
 
 class ControlBatch(Batch):
-    """Chunks of many trajectories in both layouts. `cameras` are the places of the policy's cameras among the pictures of
-    an observation, of each environment."""
+    """Chunks of many trajectories in both layouts. `cameras` are the places of the policy's cameras among the pictures
+    of an observation, of each environment."""
 
     def __init__(
         self,

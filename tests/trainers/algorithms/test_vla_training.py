@@ -116,7 +116,7 @@ def test_a_data_set_teaches_what_its_demonstrations_taught(nano_folder: Path, tm
     )
     one, two = (lines(folder, "train")[0]["loss"] for folder in (there, back))
     assert one == pytest.approx(two, rel=1e-4)
-    with pytest.raises(ConfigError, match="do not have all that the policy reads|range"):
+    with pytest.raises(ConfigError, match=r"do not have all that the policy reads|range"):
         train(imitation(nano_folder, tmp_path / "wrong", data=data), quiet)
 
 
@@ -231,7 +231,7 @@ def test_what_cannot_be_practised_is_refused(cloned: dict[str, Path], tmp_path: 
         (practice("ppo", model, tmp_path, variant="bilevel"), "variant must be masked or turn"),
         (practice("ppo", model, tmp_path, mc_rollout_every=1), "mc_rollout_every must be left"),
         (practice("ppo", model, tmp_path, wrap=[{"wrapper": "ActionChunks", "size": 5}]), "size 3.*got 5"),
-        (practice("ppo", model, tmp_path, env_kwargs={}), "'state' of shape .* shows none"),
+        (practice("ppo", model, tmp_path, env_kwargs={"obs_mode": "image"}), "'state' of shape .* shows none"),
         (GSPO(**QUICK, env_kwargs=STATE, model=str(model), output=str(tmp_path)), "trained by BC, PPO, GRPO, StepPO"),
         (SFT(**QUICK, env_kwargs=STATE, model=str(model), output=str(tmp_path)), "is a VLA policy"),
     ]
