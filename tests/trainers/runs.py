@@ -53,3 +53,17 @@ def assert_same_run(first: Path, second: Path, number: int) -> None:
         assert list(TrajectoryReader(first / "trajectories" / name)) == list(
             TrajectoryReader(second / "trajectories" / name)
         )
+
+
+def without_clock(folder: Path) -> list[dict[str, Any]]:
+    """Metrics but for what depends on the clock, and on whether rollouts waited."""
+    return [{k: v for k, v in line.items() if k not in (*CLOCK, "async")} for line in lines(folder)]
+
+
+def assert_equal_runs(first: Path, second: Path, number: int) -> None:
+    """Equal metrics, and weights and moments of the optimiser to the bit."""
+    assert without_clock(first) == without_clock(second)
+    one, two = training_state(first, number), training_state(second, number)
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        assert bool((value == two[name]).all()) if hasattr(value, "all") else value == two[name], name

@@ -18,6 +18,9 @@ from torch import Tensor, nn
 from agentrl.core.policy import Policy
 from agentrl.models.chat import PromptEncoder
 from agentrl.models.loading import LoadedModel
+from agentrl.models.vla.loading import LoadedVLA
+
+Engine = LoadedModel | LoadedVLA
 
 
 class Weights:
@@ -56,7 +59,7 @@ class Weights:
 class Generator:
     """A policy with weights of its own."""
 
-    def __init__(self, engine: LoadedModel, make_policy: Callable[[LoadedModel], Policy], weights: Weights) -> None:
+    def __init__(self, engine: Engine, make_policy: Callable[[Any], Policy], weights: Weights) -> None:
         self._model, self._weights = own_copy(engine), weights
         self.policy: Any = make_policy(self._model)
         self.policy.version = weights.copy_to(self._model.model)
@@ -72,13 +75,17 @@ class Generator:
         return size_of(self._model.model.parameters())
 
 
-def own_copy(engine: LoadedModel) -> LoadedModel:
+def own_copy(engine: Engine) -> Engine:
     """A model that shares nothing that changes: weights, decoder, and the tokenizer, which is not for several threads
     at once."""
-    encoder = engine.encoder
-    reader = PromptEncoder(copy.deepcopy(encoder.tokenizer), encoder.image_processor, encoder.image_token)
     # Parameters that want gradients stay so: on a processor torch multiplies those in another order.
     model = copy.deepcopy(engine.model)
+    if isinstance(engine, LoadedVLA):
+        return replace(
+            engine, model=model, language=model.body.language, tokenizer=copy.deepcopy(engine.tokenizer), _ids={}
+        )
+    encoder = engine.encoder
+    reader = PromptEncoder(copy.deepcopy(encoder.tokenizer), encoder.image_processor, encoder.image_token)
     return replace(engine, model=model, encoder=reader, decoder=None)
 
 

@@ -10,6 +10,7 @@ from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collection
+from agentrl.rollout.prompts import for_policy
 from agentrl.trainers.parallel.async_rollouts import AsyncRollouts
 from agentrl.trainers.parallel.generators import Generator, Weights
 
@@ -36,7 +37,7 @@ class AsyncRun:
             for _ in range(arguments.generators)
         ]
         self.collector = AsyncCollector(
-            arguments.specs(),
+            [for_policy(spec, self.generators[0].policy) for spec in arguments.specs()],
             [generator.policy for generator in self.generators],
             split="train",
             max_batch=arguments.max_batch or None,

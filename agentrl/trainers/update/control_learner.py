@@ -129,11 +129,11 @@ class ControlLearner(Learner):
         how = {"credit": options.credit, "picture_memory": options.picture_memory}
         return ControlBatch(trajectories, engine.spec, self.cameras, engine.first_action, **how)
 
-    def sampler(self, *, greedy: bool, seed: int) -> VLAPolicy:
-        """The policy as it plays."""
+    def sampler(self, *, greedy: bool, seed: int, engine: LoadedVLA | None = None) -> VLAPolicy:
+        """The policy as it plays; by another copy of its weights, if that is given."""
         options = self.options
         how = {"temperature": options.temperature, "batch_size": options.generation_batch_size}
-        return VLAPolicy(self.engine, greedy=greedy, seed=seed, **how)
+        return VLAPolicy(engine or self.engine, greedy=greedy, seed=seed, **how)
 
     # ------------------------------------------------------------------ forward passes
 

@@ -24,7 +24,7 @@ from agentrl.trainers.arguments.policy import GRPO, GSPO, PPO, StepPO
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.learner import make_learner
 from agentrl.trainers.update.losses import clipped_loss
-from tests.trainers.runs import assert_same_run, lines, timeless
+from tests.trainers.runs import assert_equal_runs, assert_same_run, lines, timeless
 from tests.vla import KINDS, STATE, TOY, nano_vla, some_seen, write_nano_vla
 
 QUICK: dict[str, Any] = {"env": (TOY,), "report": False, "num_envs": 8, "save_trajectories": 2}
@@ -240,3 +240,16 @@ def test_what_cannot_be_practised_is_refused(cloned: dict[str, Path], tmp_path: 
             train(args, quiet)
     with pytest.raises(ConfigError, match="more than picture_memory"):
         train(practice("ppo", Path("tiny-vla"), tmp_path, env_kwargs={}, picture_memory=1e-4), quiet)
+
+
+# ---------------------------------------------------------------------- asynchronous
+
+
+@pytest.mark.parametrize("kind", ["parallel", "flow_sde"])
+def test_in_step_an_asynchronous_run_is_the_synchronous_one_to_the_bit(
+    cloned: dict[str, Path], tmp_path: Path, kind: str
+) -> None:
+    sync = train(practice("ppo", cloned[kind], tmp_path / "sync"), quiet)
+    in_step = {"asynchronous": True, "max_staleness": 0, "max_wait_ms": -1, "max_batch": 8}
+    found = train(practice("ppo", cloned[kind], tmp_path / "async", **in_step), quiet)
+    assert_equal_runs(sync, found, 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from agentrl.rollout.parquet import iterate_parquet
 from agentrl.trainers.algorithms import gigpo, grpo, gspo, ppo, reinforce_pp, rloo, steppo
 from tests.longer import only
 from tests.trainers import toys
-from tests.trainers.runs import CLOCK, lines, training_state
+from tests.trainers.runs import assert_equal_runs, lines
 
 TRAINERS: dict[str, Any] = {
     "ppo": ppo,
@@ -26,18 +25,6 @@ TRAINERS: dict[str, Any] = {
 }
 # Batches and their rows are those of a synchronous run.
 IN_STEP: dict[str, Any] = {"asynchronous": True, "max_staleness": 0, "max_wait_ms": -1}
-
-
-def without_clock(folder: Path) -> list[dict[str, Any]]:
-    return [{k: v for k, v in line.items() if k not in (*CLOCK, "async")} for line in lines(folder)]
-
-
-def assert_equal_runs(first: Path, second: Path, number: int) -> None:
-    assert without_clock(first) == without_clock(second)
-    one, two = training_state(first, number), training_state(second, number)
-    assert one.keys() == two.keys()
-    for name, value in one.items():
-        assert bool((value == two[name]).all()) if hasattr(value, "all") else value == two[name], name
 
 
 def in_step(algorithm: str, *given: Any, **options: Any) -> Any:
