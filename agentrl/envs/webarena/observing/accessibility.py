@@ -59,6 +59,8 @@ def _lines(view: View) -> list[_Line]:
     for begins, node in texts.walk(view.root):
         (writer.begin if begins else writer.end)(node)
     writer.end_of_line()
+    if view.focused not in writer.shown:
+        writer.lines[0] = writer.lines[0]._replace(text=f"{writer.lines[0].text} focused: True")
     return writer.lines
 
 
@@ -67,8 +69,7 @@ class _Writer:
 
     def __init__(self, view: View) -> None:
         self.view, self.names = view, texts.Names(view)
-        focused = " focused: True" if view.focused is None else ""
-        self.lines = [_Line(0, view.root, f"RootWebArea {_quoted(view.title)}{focused}")]
+        self.lines = [_Line(0, view.root, f"RootWebArea {_quoted(view.title)}")]
         self.depth = 1
         self.shown: set[Any] = set()  # elements that have a line
         self.silent: Any = None  # the element inside which nothing is shown
