@@ -238,9 +238,7 @@ def test_roles_names_and_properties(inside, line):
 
 
 def test_containers_without_contents_in_view_are_left_out():
-    text = accessibility_tree(
-        view_of('<ul><li box=""><a href="/" box="">x</a></li></ul>')
-    )
+    text = accessibility_tree(view_of('<ul><li box=""><a href="/" box="">x</a></li></ul>'))
     assert text.splitlines()[2:] == ["[0] RootWebArea 'A page' focused: True"]
 
 

@@ -40,7 +40,9 @@ class HandMadePage:
 class HandMadeBackend:
     """As much of a back end as evaluators use."""
 
-    def __init__(self, pages: Mapping[str, str], url: str, replies: Mapping[str, Any] | None = None, status: int = 200) -> None:
+    def __init__(
+        self, pages: Mapping[str, str], url: str, replies: Mapping[str, Any] | None = None, status: int = 200
+    ) -> None:
         self.pages, self.url, self.replies, self.status = pages, url, replies or {}, status
 
     def view(self) -> Any:
