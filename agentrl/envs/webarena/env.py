@@ -154,8 +154,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
     - `early_stop=False`, `strict_upstream=False`: see above.
-    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: as WebRL's script
-      has it, to the letter: the innermost of what shows a hand, so that a word inside a link has the id and the rest of
+    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: as WebRL has it, to the letter: the innermost of what shows a hand, so that a word inside a link has the id and the rest of
       the link none. `"whole"`, the default elsewhere: a link or button has one id, which stands at all of its text;
       pages have fewer ids, and an id says what a click on it does.
     - `prompt="rules"`: the system prompt explains the task, observations begin with the instruction. `"webrl"`: the
@@ -225,7 +224,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     task_reward = 1.0
     safe_arguments = (
         "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
-        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks", "image_size",
+        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks",
+        "image_size",
     )  # fmt: skip
     guides = GUIDES
 

@@ -455,8 +455,8 @@ class ChromiumBackend(ABC):
 
 
 _NOTHING: dict[str, Any] = {
-    "html": "<html><head></head><body></body></html>", "boxes": [], "labels": [], "further": [], "values": [], "changed": [],
-    "focus": None, "selected": False, "opened": [], "scroll": 0, "height": 0, "title": "",
+    "html": "<html><head></head><body></body></html>", "boxes": [], "labels": [], "further": [], "values": [],
+    "changed": [], "focus": None, "selected": False, "opened": [], "scroll": 0, "height": 0, "title": "",
 }  # fmt: skip
 
 

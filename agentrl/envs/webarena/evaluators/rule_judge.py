@@ -28,8 +28,9 @@ CLAUSE_END = re.compile(r"[.;!?\n](?=\s|$)|\b(?:but|although|while|and|so)\b|,(?
 WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 REFUSALS = re.compile(
     r"\bn/a\b|\bnot (?:possible|achievable|available|feasible|applicable|found|exist)\b|\bimpossible\b|\bunachievable\b"
-    r"|\b(?:can ?not|can't|could not|couldn't) (?:be (?:done|completed|achieved|found)|find|do (?:this|that|it)|complete)\b"
-    r"|\bdoesn't exist\b|\bdon't exist\b|\bno such\b|\bunable to\b|\bthere (?:is|are|was|were) (?:no|not any)\b(?! (?:doubt|problem|need))"
+    r"|\b(?:can ?not|can't|could not|couldn't) (?:be (?:done|completed|achieved|found)|find|do (?:this|that|it))\b"
+    r"|\bdoesn't exist\b|\bdon't exist\b|\bno such\b|\bunable to\b"
+    r"|\bthere (?:is|are|was|were) (?:no|not any)\b(?! (?:doubt|problem|need))"
     r"|\bno (?:\w+ ){0,3}(?:found|exists?|available)\b"
 )
 EXISTENCE = frozenset({"such", "exist", "find", "found", "available", "any", "possible", "able", "site", "page"})
@@ -37,7 +38,7 @@ EXISTENCE = frozenset({"such", "exist", "find", "found", "available", "any", "po
 _NUMERALS = """zero - two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen twenty"""
 NUMERALS = {word: str(number) for number, word in enumerate(_NUMERALS.split()) if word != "-"}
-NUMERALS |= {word: str(10 * number) for number, word in enumerate("thirty forty fifty sixty".split(), start=3)}
+NUMERALS |= {word: str(10 * number) for number, word in enumerate(["thirty", "forty", "fifty", "sixty"], start=3)}
 ONE, NONE = re.compile(r"\b(?:one|a single|only a)\b"), re.compile(r"\b(?:no|none|nothing|nobody)\b")
 NUMERAL_WORD = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b")
 MAX_KEYED = 40
@@ -138,7 +139,7 @@ def _says(reference: str, answer: str, question: str) -> bool:
 
 
 def _says_together(reference: str, answer: str) -> bool:
-    """Do two or three words of a reference stand in one clause? "pine desk, oak shelf" is not "oak desk, pine shelf"."""
+    """Do two or three words of a reference stand in one clause, and not the first ones here and the last ones there?"""
     content = _content(reference)
     if not 2 <= len(content) <= 3 or len(_clauses(reference)) > 1 or ": " in reference:
         return True

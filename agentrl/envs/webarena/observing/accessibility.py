@@ -1,8 +1,7 @@
 """The page as an accessibility tree in text, as WebArena shows it: roles, names and properties, indented by tabs.
 
 Every line has an id. Containers without a name are left out, their contents move up; so is a text that one of the three
-lines before it holds already. Roles and names are those of Chromium, which its tree calls differently now and then: what
-it has added since WebArena's tasks were published (the addresses of links, "image" for "img") is left out.
+lines before it holds already. Roles, names and properties are those of Chromium. What it has changed since WebArena's tasks were published (the addresses of links, "image" for "img") is left out.
 """
 
 from __future__ import annotations
@@ -19,12 +18,14 @@ MAX_TEXT = 20_000
 _BEFORE = 3  # lines that may hold a text already
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 # Where a text goes on in the same line; other elements begin and end one.
-_INLINE = frozenset("a abbr b bdi cite code em font i img input kbd label mark q s samp small span strong sub".split())
-_INLINE |= frozenset("sup select time u var".split())
+_INLINE = frozenset(
+    {"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "img", "input", "kbd", "label", "mark"}
+)
+_INLINE |= frozenset({"q", "s", "samp", "small", "span", "strong", "sub", "sup", "select", "time", "u", "var"})
 _ROLES = {
     **dict.fromkeys(("section", "address"), ""),
-    **{"form": "form", "em": "emphasis", "code": "code", "time": "time", "hr": "separator", "summary": "DisclosureTriangle"},
-    **{"thead": "rowgroup", "td": "cell", "label": "", "legend": ""},
+    **{"form": "form", "em": "emphasis", "code": "code", "time": "time", "hr": "separator"},
+    **{"summary": "DisclosureTriangle", "thead": "rowgroup", "td": "cell", "label": "", "legend": ""},
     **{"strong": "", "dl": "DescriptionList", "dt": "term", "dd": "definition", "figure": "figure", "details": "group"},
     **{"sub": "subscript", "sup": "superscript", "del": "deletion", "ins": "insertion", "mark": "mark"},
 }  # fmt: skip

@@ -104,8 +104,8 @@ class FileTasks:
         self.is_elsewhere = path in OFFICIAL_NAMES and addresses is None
         if self.is_elsewhere:
             log.warning(
-                "the benchmark's tasks are played on the embedded sites, which hold other data: most ask for things that "
-                "do not exist there, and scores say nothing about the benchmark"
+                "the benchmark's tasks are played on the embedded sites, which hold other data: most ask for things "
+                "that do not exist there, and scores say nothing about the benchmark"
             )
 
     def ids(self, split: str) -> Sequence[str]:
