@@ -1,7 +1,8 @@
 """The page as an accessibility tree in text, as WebArena shows it: roles, names and properties, indented by tabs.
 
 Every line has an id. Containers without a name are left out, their contents move up; so is a text that one of the three
-lines before it holds already. Roles, names and properties are those of Chromium. What it has changed since WebArena's tasks were published (the addresses of links, "image" for "img") is left out.
+lines before it holds already. Roles, names and properties are those of Chromium; what it has changed since WebArena's
+tasks were published (the addresses of links, "image" for "img") is left out.
 """
 
 from __future__ import annotations
