@@ -16,7 +16,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.files import read_regular
 from agentrl.envs.webarena.acting.grammars import GRAMMARS
 from agentrl.envs.webarena.evaluators.pages import check_evaluator
-from agentrl.envs.webarena.layout.page import LABELLING
+from agentrl.envs.webarena.layout.page import INNERMOST, LINES, WHOLE
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES
 from agentrl.envs.webarena.sites.places import PLACES, Account
 from agentrl.envs.webarena.sites.world import place_of
@@ -162,7 +162,8 @@ def kind_and_mode(kind: str, mode: str | None) -> tuple[str, str]:
 
 def labelling(chosen: str | None, mode: str) -> str:
     """Which elements have ids: the choice, or what the observation mode does by default."""
-    return MODES[mode].labelling if chosen is None else one_of("ids", chosen, LABELLING)
+    default = MODES[mode].labelling
+    return default if chosen is None else one_of("ids", chosen, (LINES,) if default == LINES else (INNERMOST, WHOLE))
 
 
 def grammar(name: str, strict_upstream: bool) -> str:

@@ -52,9 +52,11 @@ class View:
     viewport: tuple[int, int] = VIEWPORT
     error: str = ""  # why the page could not be shown, if it could not
     ids: dict[Any, int] = field(default_factory=dict)  # label -> id; filled in
+    further: Mapping[Any, tuple[Box, ...]] = field(default_factory=dict)  # where labels go on: boxes on later lines
 
     def __post_init__(self) -> None:
-        self.ids.update({element: number for number, element in enumerate(self.labels)})
+        for number, element in enumerate(self.labels):
+            self.ids.setdefault(element, number)
 
     def is_visible(self, element: Any) -> bool:
         """Does any part of the element lie within the viewport?"""
@@ -94,7 +96,7 @@ class Backend(Protocol):
     """The agent's browser. Elements are named by their ids in the newest view. Actions that cannot be done raise
     `ActionFailed` and change nothing."""
 
-    labelling: str  # which elements have ids: one of `layout.page.LABELLING`, set before `start`
+    labelling: str  # which elements have ids: `INNERMOST`, `WHOLE` or `LINES` of `layout.page`; set before `start`
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""

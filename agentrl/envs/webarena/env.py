@@ -65,11 +65,12 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     that is in view (1280 x 720 pixels), in one of four forms (`observation_mode`):
 
     - `"simplified"`: WebRL's simplified HTML. What one can act on has an `id`; attributes tell place and contents.
-    - `"accessibility"`: tabs, address and a tree of roles and names as in WebArena, `[12] link 'Checkout'`.
+    - `"accessibility"`: tabs, address and WebArena's tree of roles, names and properties, an id on every line,
+      `[12] link 'Checkout'`.
     - `"compact"`: one line for each element and text, at most 800 tokens of SmolLM2, for small models.
     - `"html"`: the HTML of the whole page, without ids.
 
-    Ids are those of the elements that can be acted on and are in view, counted anew for every observation.
+    Ids are those of what is in view and, but for the tree, can be acted on, counted anew for every observation.
 
     The Visual kind shows `{"text", "image"}`: the page as a picture, uint8 [720, 1280, 3], in which everything that can
     be acted on has a frame and a tag with its id (set of marks, as in VisualWebArena and WebVoyager). The text has the
@@ -154,9 +155,9 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
     - `early_stop=False`, `strict_upstream=False`: see above.
-    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: as WebRL's script
-      has it, to the letter: the innermost of what shows a hand, so that a word inside a link has the id and the rest of
-      the link none. `"whole"`, the default elsewhere: a link or button has one id, which stands at all of its text;
+    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: the rule of WebRL,
+      the innermost of what shows a hand, so that a word inside a link has the id and the rest of the link none.
+      `"whole"`, the default elsewhere but for the tree: a link or button has one id, which stands at all of its text;
       pages have fewer ids, and an id says what a click on it does.
     - `prompt="rules"`: the system prompt explains the task, observations begin with the instruction. `"webrl"`: the
       system prompt is the instruction, observations are the page alone, as the prompt style `webrl` needs it for
@@ -225,7 +226,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     task_reward = 1.0
     safe_arguments = (
         "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
-        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks", "image_size",
+        "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks",
+        "image_size",
     )  # fmt: skip
     guides = GUIDES
 
@@ -414,6 +416,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         if self._over and self._episode.score is not None:
             # The result once more, under what an analysis groups by: each site, and what was new about the task.
             names = [*self._current.task.sites, *([f"new_{task['novelty']}"] if task["novelty"] else [])]
+            if getattr(self._source, "is_elsewhere", False):  # they would spoil the figures of the sites
+                names = ["official_tasks_elsewhere"]
             info["metrics"] = {f"success_{name}": float(self._episode.score) for name in names}
         return info
 

@@ -27,6 +27,7 @@ from agentrl.envs.webarena.tasks.source import Found
 from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Choose, Click, Fill, Goto, On, Parameters, Switch
 
 CLICKABLE = "a, button, input, select, textarea, summary, label"
+AROUND = ("a", "button", "select", "label", "summary")  # a click on these is one on what is inside
 MAX_ACTIONS = 100  # a solution that takes more is none
 WISH = "wish"  # the field of an instruction that lists what stands under "options"
 _lengths: dict[str, int | None] = {}  # of the solutions of this process's tasks, by id
@@ -89,7 +90,7 @@ def _action(act: Act, view: View) -> Action | None:
         fitting = [element for element in fitting if text_of(element) == wanted]
     for element in fitting:
         # The id of the element itself, of something inside it, or of what it is inside of.
-        nodes = chain(element.iter(), element.iterancestors())
+        nodes = chain(element.iter(), element.iterancestors(*AROUND))
         label = next((view.ids[node] for node in nodes if node in view.ids), None)
         if label is not None:
             if isinstance(act, Fill):

@@ -12,7 +12,7 @@ from lxml import etree, html
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.backend import Box, Tab, View
 from agentrl.envs.webarena.env import WebArenaLiteEnv
-from agentrl.envs.webarena.observing.accessibility import accessibility_tree
+from agentrl.envs.webarena.observing.accessibility import accessibility_tree, with_line_ids
 from agentrl.envs.webarena.observing.compact import compact_text, token_bound
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe, raw_html
 from agentrl.envs.webarena.observing.simplified import MAX_LENGTH, simplified_html
@@ -64,35 +64,32 @@ SIMPLIFIED = (
 ACCESSIBILITY = """\
 Tab 0 (current): Chairs
 URL: http://shop.localhost/
-RootWebArea 'Chairs'
-	banner
-		navigation
-			list
-				listitem
-					[0] link 'Home now again'
-				listitem
-					[1] link 'Other'
-	main
-		heading 'Chairs'
-		[2] textbox 'Search' value: 'oak' required: True
-		[3] combobox 'Sort by' value: 'Price' focused: True hasPopup: menu
-			option 'Position'
-			option 'Price' selected: True
-		[4] checkbox 'In stock' checked: true
-		[5] button 'Go'
-		table
-			row
-				columnheader 'Order'
-				columnheader 'Total'
-			row
-				cell '000123'
-				cell '$3 net'
-				cell
-					[6] link 'View'
-		[7] link 'A chair'
-		[8] link 'A chair'
-		StaticText 'Fine'
-		StaticText 'words'"""
+[0] RootWebArea 'Chairs'
+	[1] link 'Home now again'
+	[2] link 'Other'
+	[3] main ''
+		[4] heading 'Chairs'
+		[5] form ''
+			[6] StaticText 'Search'
+			[7] textbox 'Search' required: True
+				[8] StaticText 'oak'
+			[9] combobox 'Sort by' focused: True hasPopup: menu expanded: False
+			[10] checkbox 'In stock' checked: true
+			[11] button 'Go'
+		[12] table ''
+			[13] row ''
+				[14] columnheader 'Order' required: False
+				[15] columnheader 'Total' required: False
+			[16] row ''
+				[17] cell '000123'
+				[18] cell '$3 net'
+				[19] cell 'View'
+					[20] link 'View'
+		[21] link 'A chair'
+			[22] img 'A chair'
+		[23] link 'A chair'
+		[24] StaticText 'Fine '
+		[25] StaticText 'words'"""
 COMPACT = """\
 [0] link Home now again
 [1] link Other
@@ -206,45 +203,46 @@ def test_long_texts_and_values_are_cut():
 @pytest.mark.parametrize(
     ("inside", "line"),
     [
-        ('<a act href="/">x <img alt="y"> z</a>', "[0] link 'x y z'"),
-        ('<a act href="/" aria-label="Cart"><img src=""></a>', "[0] link 'Cart'"),
-        ('<a act href="/" title="Cart"></a>', "[0] link 'Cart'"),
-        ("<button act>It's</button>", '[0] button "It\'s"'),
-        ('<input act type="submit" value="Send">', "[0] button 'Send'"),
-        ('<input act type="submit">', "[0] button 'Submit'"),
-        ('<input act placeholder="Name">', "[0] textbox 'Name'"),
-        ('<label for="a">Name</label><input act id="a" title="no">', "[0] textbox 'Name'"),
-        ('<label><span>Your</span> name <input act></label>', "[0] textbox 'Your name'"),
-        ('<p id="n">Name</p><input act aria-labelledby="n">', "[0] textbox 'Name'"),
-        ("<input act aria-labelledby=\"'] | //*['\" title='t'>", "[0] textbox 't'"),
-        ('<input act type="search" live="a\nb">', "[0] searchbox '' value: 'a b'"),
-        ('<input act type="number" live="3" disabled>', "[0] spinbutton '' value: '3' disabled: True"),
-        ('<textarea act aria-label="Text" live="x"></textarea>', "[0] textbox 'Text' value: 'x'"),
-        ('<input act type="radio" aria-label="r" live="">', "[0] radio 'r' checked: false"),
-        ('<div act role="checkbox" aria-checked="true">c</div>', "[0] checkbox 'c' checked: true"),
-        ('<a act href="/" aria-haspopup="true">m</a>', "[0] link 'm' hasPopup: menu"),
-        ('<button act aria-expanded="false">m</button>', "[0] button 'm' expanded: False"),
-        ('<div act>plain</div>', "[0] generic 'plain'"),
-        ('<li act role="tab">t</li>', "[0] tab 't'"),
-        ('<summary act>more</summary>', "[0] button 'more'"),
-        ('<span act role="presentation none">s</span>', "[0] generic 's'"),
-        ('<a act href="/"><script>x</script>y</a>', "[0] link 'y'"),
-        ('<img alt="A dog">', "img 'A dog'"),
-        ('<h2>Title</h2>', "heading 'Title'"),
-        ('<fieldset><legend>Ship to</legend><input act></fieldset>', "group 'Ship to'"),
-        ('<p>text</p>', "StaticText 'text'"),
+        ('<a act href="/">x <img alt="y"> z</a>', "[1] link 'x y z'"),
+        ('<a act href="/" aria-label="Cart"><img src=""></a>', "[1] link 'Cart'"),
+        ('<a act href="/" title="Cart"></a>', "[1] link 'Cart'"),
+        ("<button act>It's</button>", '[1] button "It\'s"'),
+        ('<input act type="submit" value="Send">', "[1] button 'Send'"),
+        ('<input act type="submit">', "[1] button 'Submit'"),
+        ('<input act placeholder="Name">', "[1] textbox 'Name' required: False"),
+        ('<label for="a">Name</label><input act id="a" title="no">', "[2] textbox 'Name' required: False"),
+        ("<label><span>Your</span> name <input act></label>", "[3] textbox 'Your name' required: False"),
+        ('<p id="n">Name</p><input act aria-labelledby="n">', "[2] textbox 'Name' required: False"),
+        ("<input act aria-labelledby=\"'] | //*['\" title='t'>", "[1] textbox 't' required: False"),
+        ('<input act type="search" live="a\nb">', "[1] searchbox ''"),
+        (
+            '<input act type="number" live="3" disabled>',
+            "[1] spinbutton '' disabled: True required: False valuemin: 0 valuemax: 0 valuetext: 3",
+        ),
+        ('<textarea act aria-label="Text" live="x"></textarea>', "[1] textbox 'Text' required: False"),
+        ('<input act type="radio" aria-label="r" live="">', "[1] radio 'r' checked: false"),
+        ('<div act role="checkbox" aria-checked="true">c</div>', "[1] checkbox 'c' checked: true"),
+        ('<a act href="/" aria-haspopup="true">m</a>', "[1] link 'm' hasPopup: menu"),
+        ('<button act aria-expanded="false">m</button>', "[1] button 'm' expanded: False"),
+        ("<div act>plain</div>", "[1] StaticText 'plain'"),
+        ('<li act role="tab">t</li>', "[1] tab 't'"),
+        ("<summary act>more</summary>", "[1] DisclosureTriangle 'more'"),
+        ('<span act role="presentation none">s</span>', "[1] StaticText 's'"),
+        ('<a act href="/"><script>x</script>y</a>', "[1] link 'y'"),
+        ('<img alt="A dog">', "[1] img 'A dog'"),
+        ("<h2>Title</h2>", "[1] heading 'Title'"),
+        ("<fieldset><legend>Ship to</legend><input act></fieldset>", "[1] group 'Ship to'"),
+        ("<p>text</p>", "[1] StaticText 'text'"),
     ],
-)  # fmt: skip
+)
 def test_roles_names_and_properties(inside, line):
     text = accessibility_tree(view_of(f"<html><body>{inside}</body></html>"), header=False)
     assert line in [each.strip() for each in text.splitlines()]
 
 
 def test_containers_without_contents_in_view_are_left_out():
-    text = accessibility_tree(
-        view_of('<ul><li box=""><a href="/" box="">x</a></li></ul><table><tr box=""></tr></table>')
-    )
-    assert text.splitlines()[2:] == ["RootWebArea 'A page' focused: True"]
+    text = accessibility_tree(view_of('<ul><li box=""><a href="/" box="">x</a></li></ul>'))
+    assert text.splitlines()[2:] == ["[0] RootWebArea 'A page' focused: True"]
 
 
 # ---------------------------------------------------------------------- headers
@@ -323,7 +321,8 @@ def test_every_page_shows_each_id_once_and_no_tag_of_another(seed):
     assert "\n" not in simplified
     html.fromstring(simplified)
     tree = accessibility_tree(view)
-    assert sorted(map(int, re.findall(r"^\t+\[(\d+)\] ", tree, re.MULTILINE))) == list(range(len(view.labels)))
+    numbers = list(map(int, re.findall(r"^\t*\[(\d+)\] ", tree, re.MULTILINE)))
+    assert numbers == list(range(len(with_line_ids(view).labels))) == list(range(len(tree.splitlines()) - 2))
     for mode in MODES:
         text = observe(view, mode)
         assert "<image>" not in text

@@ -152,15 +152,17 @@ globalThis.agentrl = (() => {
     return copy;
   }
 
-  function boxes(rects) {
-    const found = [];
-    rects.forEach((rect, number) => {
-      if (!rect) return;
-      const left = Math.round(rect.left), top = Math.round(rect.top);  // the edges are rounded, as WebRL's script does
-      found.push(number, left, top, Math.round(rect.right) - left, Math.round(rect.bottom) - top);
-    });
-    return found;
+  // Left, top, width and height; the edges are rounded, as WebRL's script does.
+  function box(rect) {
+    const left = Math.round(rect.left), top = Math.round(rect.top);
+    return [left, top, Math.round(rect.right) - left, Math.round(rect.bottom) - top];
   }
+
+  const boxes = (rects) => rects.flatMap((rect, number) => rect ? [number, ...box(rect)] : []);
+
+  // Where elements go on: their boxes on later lines.
+  const further = (numbers) => numbers.map((number) => [number, [...elements[number].getClientRects()].slice(1).map(box)])
+    .filter(([, lines]) => lines.length);
 
   async function read(rule, handlers) {
     if (document.fonts.status !== "loaded") await document.fonts.ready;
@@ -169,10 +171,12 @@ globalThis.agentrl = (() => {
     elements = [root, ...root.querySelectorAll("*")];
     const rects = elements.map((element) => element.getClientRects()[0]);
     const controls = elements.map((element, number) => [number, element]).filter(([, element]) => isControl(element));
+    const labels = rule === "innermost" ? innermost(rects, new Set(handlers)) : labelled(rects);
     return {
       html: numbered(rects),
       boxes: boxes(rects),
-      labels: rule === "innermost" ? innermost(rects, new Set(handlers)) : labelled(rects),
+      labels,
+      further: further(labels),
       values: controls.map(([number, element]) => [number, value(element)]),
       ...state(), changed: held(),
       url: location.href,

@@ -11,7 +11,14 @@ from agentrl.envs.webarena.acting.calls import quoted, unquoted
 HOW = "write an action such as click [12] or stop [answer]"
 ON_ELEMENT = {"click": "click", "hover": "hover", "right_click": "right_click", "double_click": "dblclick"}
 ON_ELEMENT |= {"focus": "focus"}
-WITH_TEXT = {"press": "press", "keyboard_type": "keyboard_type", "goto": "goto", "note": "note", "stop": "exit", "stop_infeasible": "infeasible"}
+WITH_TEXT = {
+    "press": "press",
+    "keyboard_type": "keyboard_type",
+    "goto": "goto",
+    "note": "note",
+    "stop": "exit",
+    "stop_infeasible": "infeasible",
+}
 ALONE = {"new_tab": "new_tab", "close_tab": "close_tab", "page_close": "close_tab", "go_back": "back"}
 ALONE |= {"go_forward": "forward", "wait": "wait", "noop": "wait"}
 _TABS = ("tab_focus", "page_focus")

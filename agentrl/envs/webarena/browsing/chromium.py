@@ -32,7 +32,8 @@ from agentrl.envs.webarena.browsing.input import (
 )
 from agentrl.envs.webarena.browsing.session import MAX_TABS
 from agentrl.envs.webarena.layout.document import Document, strip_attributes
-from agentrl.envs.webarena.layout.page import INNERMOST, WHOLE
+from agentrl.envs.webarena.layout.page import INNERMOST, LINES, WHOLE
+from agentrl.envs.webarena.observing.accessibility import with_line_ids
 
 CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
 Result = TypeVar("Result")
@@ -199,7 +200,13 @@ class ChromiumBackend(ABC):
                 height=max(reading["height"], self.viewport[1]),
                 focused=elements[reading["focus"]] if reading["focus"] in there else None,
                 viewport=self.viewport,
+                further={
+                    elements[number]: tuple(Box._make(line) for line in lines)
+                    for number, lines in reading["further"]
+                    if number in there
+                },
             )
+            view = with_line_ids(view) if self.labelling == LINES else view
             last = self._last_view
             self._view = self._last_view = last if last is not None and vars(last) == vars(view) else view
             return self._view
@@ -448,8 +455,8 @@ class ChromiumBackend(ABC):
 
 
 _NOTHING: dict[str, Any] = {
-    "html": "<html><head></head><body></body></html>", "boxes": [], "labels": [], "values": [], "changed": [],
-    "focus": None, "selected": False, "opened": [], "scroll": 0, "height": 0, "title": "",
+    "html": "<html><head></head><body></body></html>", "boxes": [], "labels": [], "further": [], "values": [],
+    "changed": [], "focus": None, "selected": False, "opened": [], "scroll": 0, "height": 0, "title": "",
 }  # fmt: skip
 
 

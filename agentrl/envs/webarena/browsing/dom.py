@@ -30,7 +30,8 @@ from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, or
 from agentrl.envs.webarena.browsing.session import Entry, Session
 from agentrl.envs.webarena.evaluators.locators import evaluate_locator
 from agentrl.envs.webarena.layout.document import serialise
-from agentrl.envs.webarena.layout.page import WHOLE
+from agentrl.envs.webarena.layout.page import LINES, WHOLE
+from agentrl.envs.webarena.observing.accessibility import with_line_ids
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.painter import Painter
 from agentrl.envs.webarena.sites.messages import Request
@@ -130,8 +131,9 @@ class DomBackend:
                 view = View(
                     entry.url, document.title, document.root, boxes, labels, values, tabs, session.active, entry.scroll,
                     page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
+                    further=page.further(labels, entry.scroll),
                 )  # fmt: skip
-                self._view = (session.version, view)
+                self._view = (session.version, with_line_ids(view) if self.labelling == LINES else view)
             return self._view[1]
 
     def refresh(self) -> None:

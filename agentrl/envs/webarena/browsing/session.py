@@ -211,7 +211,8 @@ class Session:
         if _is_new(target):
             self.new_tab(self.loader.load(url))
         elif "#" in url and without_fragment(url) == without_fragment(self.entry.url):
-            entry = replace(self.entry, url=url, changed=dict(self.entry.changed))
+            # As in Chromium, the place that the fragment names takes the keyboard away from the link.
+            entry = replace(self.entry, url=url, changed=dict(self.entry.changed), focus=None, selected=False)
             self.tab.push(entry, replace=url == self.entry.url)
             self._arrive(entry)
         else:

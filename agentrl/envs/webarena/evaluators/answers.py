@@ -1,6 +1,6 @@
 """Comparing a text or an address with what a task requires of it: the benchmark's rules, in its three dialects.
 
-`webarena` is the original, `lite` that of WebArena-Lite, `browsergym` what BrowserGym scores WebArena-Lite's tasks with.
+`webarena` is the original, `lite` that of WebArena-Lite, `browsergym` what BrowserGym scores its tasks with.
 They differ in small ways that decide scores:
 
 - cleaning: all but `lite` strip white space; all drop one pair of quotes and ignore case;

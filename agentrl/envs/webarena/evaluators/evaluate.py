@@ -20,6 +20,7 @@ from agentrl.envs.webarena.tasks.addresses import default_addresses
 from agentrl.envs.webarena.tasks.schema import NOT_ACHIEVABLE, HtmlTarget, Requirements, WebTask
 
 MAX_ANSWER = 1_000_000  # characters that are compared
+NOT_FOUND = 404
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,12 @@ class Evaluator:
         if evaluation is None:
             return
         if "url_match" in evaluation.eval_types and evaluation.reference_url is not None:
-            found = url_match(evaluation.reference_url, self.backend.view().url, self.dialect, evaluation.url_note)
-            yield Check("address", "" if found else f"the address must match {evaluation.reference_url}")
+            view = self.backend.view()
+            found = url_match(evaluation.reference_url, view.url, self.dialect, evaluation.url_note)
+            lack = "" if found else f"the address must match {evaluation.reference_url}"
+            if found and view.status == NOT_FOUND:  # an address that anybody can type
+                lack = f"the page {view.url} must exist"
+            yield Check("address", lack)
         for target in self.targets():
             text, where = self.pages.text_of(target, self.dialect), name_of(target)
             if text is None:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles
 from agentrl.envs.webarena.evaluators.nodes import (
+    KNOWN,
+    SELECTING,
     STEP,
     UNDEFINED,
     Budget,
@@ -24,6 +26,7 @@ from agentrl.envs.webarena.evaluators.nodes import (
     UnreadableLocator,
     add,
     call,
+    compiled,
     get,
     is_nullish,
     is_true,
@@ -82,8 +85,18 @@ def _printed(value: Any, budget: Budget) -> str:
 
 
 def check_locator(expression: str) -> None:
-    """`UnreadableLocator` with the reason where an expression cannot be read at all."""
-    parse(expression)
+    """`UnreadableLocator` with the reason where an expression cannot be read, or uses a name, a property, a method or a
+    CSS selector that is not known here. What it calculates by itself (`x[y]`) is seen only when it runs."""
+    parser = _read(expression)[1]
+    unknown = [f"the name {name!r}" for name in parser.names - parser.arguments - {"document"}]
+    unknown += [f"the property {name!r}" for name in parser.members - KNOWN]
+    for selector in parser.selectors:
+        try:
+            compiled(selector)
+        except LocatorError:
+            unknown.append(f"the CSS selector {selector!r}")
+    if unknown:
+        raise UnreadableLocator(f"{min(unknown)[:90]} is not known without a browser")
 
 
 # ---------------------------------------------------------------------- reading expressions
@@ -100,9 +113,13 @@ class _EndOfChain(Exception):
     """`?.` met nothing: the rest of the chain is left out."""
 
 
-@lru_cache(512)
 def parse(text: str) -> Expression:
     """The expression as a function; `UnreadableLocator` if it is none, or uses something that is not known here."""
+    return _read(text)[0]
+
+
+@lru_cache(512)
+def _read(text: str) -> tuple[Expression, _Parser]:
     if len(text) > MAX_LENGTH:
         raise UnreadableLocator(f"an expression may have {MAX_LENGTH:,} characters; this one has {len(text):,}")
     tokens, place = [], 0
@@ -121,7 +138,7 @@ def parse(text: str) -> Expression:
     parser.accept(";")
     if parser.token.kind != "end":
         raise UnreadableLocator(f"unexpected {parser.token.text!r}")
-    return expression
+    return expression, parser
 
 
 class _Parser:
@@ -129,6 +146,8 @@ class _Parser:
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens, self.place = tokens, 0
+        self.names, self.arguments, self.members = set[str](), set[str](), set[str]()  # that occur
+        self.selectors = set[str]()  # given as texts
 
     @property
     def token(self) -> Token:
@@ -180,6 +199,7 @@ class _Parser:
                     self.expect(")")
                     break
         self.expect("=>")
+        self.arguments.update(names)
         return names
 
     def function(self, parameters: list[str]) -> Expression:
@@ -216,18 +236,23 @@ class _Parser:
 
     def chain(self) -> Expression:
         """A value with what hangs on it: a.b?.c[d](e)"""
-        value = self.primary()
+        value, selecting = self.primary(), False
         while sign := self.accept(".", "?.", "[", "("):
             optional = sign == "?."
             if optional:
                 sign = self.accept("[", "(") or "."
             if sign == "(":
+                if selecting and self.token.kind == "string":
+                    self.selectors.add(_unquoted(self.token.text))
                 value = _called(value, self.values(")"))
             elif sign == "[":
                 value = _member(value, self.expression(), optional)
                 self.expect("]")
             else:
-                value = _member(value, _constant(self.name()), optional)
+                name = self.name()
+                self.members.add(name)
+                selecting = name in SELECTING
+                value = _member(value, _constant(name), optional)
 
         def run(names: Names) -> Any:
             try:
@@ -247,14 +272,14 @@ class _Parser:
             return self.values("]")
         self.place += 1
         if token.kind == "string":
-            bare = token.text[1:-1]
-            return _constant(re.sub(r"\\(.)", lambda sign: ESCAPES.get(sign[1], sign[1]), bare, flags=re.DOTALL))
+            return _constant(_unquoted(token.text))
         if token.kind == "number":
             return _constant(float(token.text) if "." in token.text or len(token.text) > 15 else int(token.text))
         if token.kind != "name":
             raise UnreadableLocator(f"unexpected {token.text or 'end'!r}")
         if token.text in CONSTANTS:
             return _constant(CONSTANTS[token.text])
+        self.names.add(token.text)
 
         def look_up(names: Names) -> Any:
             names[BUDGET].spend(STEP)
@@ -288,6 +313,10 @@ class _Parser:
 
 
 # ---------------------------------------------------------------------- what expressions do
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", lambda sign: ESCAPES.get(sign[1], sign[1]), text[1:-1], flags=re.DOTALL)
 
 
 def _constant(value: Any) -> Expression:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from html import escape
 from typing import Any
 
-from cssselect import SelectorError
+from cssselect import HTMLTranslator, SelectorError
 from lxml import html
-from lxml.cssselect import CSSSelector
-from lxml.etree import XPathError  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
+from lxml.etree import XPath, XPathError  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles, inner_text
@@ -195,16 +195,41 @@ def _found(node: Node, selector: Any) -> list[Any]:
     text = _selector(node, selector)
     size, parts = node.page.size, 1 + len(re.findall(r"[\s>+~:\[]+", text))
     node.page.budget.spend(size * parts + size * size // 10 * text.count("~"))
+    looked_at = _looked_at.set(node.page)
     try:
-        return _compiled(text)(node.page.root)
+        return compiled(text)(node.page.root)
     except XPathError as error:
         raise LocatorError(f"{text!r} is no CSS selector: {error}") from error
+    finally:
+        _looked_at.reset(looked_at)
+
+
+class _Translator(HTMLTranslator):
+    """`:checked` is what is chosen now, not what the HTML says."""
+
+    def xpath_checked_pseudo(self, xpath: Any) -> Any:
+        return xpath.add_condition("live:checked(.)")
+
+
+def _is_chosen(_: Any, found: list[Any]) -> bool:
+    element, page = found[0], _looked_at.get()
+    if element.tag != "option":
+        return _checked(Node(page, element)) is True
+    select = next(element.iterancestors("select"), None)
+    chosen = -1 if select is None else _selected_index(Node(page, select))
+    return chosen >= 0 and _options(select)[chosen] is element
+
+
+_looked_at: ContextVar[Page] = ContextVar("the page that a selector is looked up on")
+_LIVE = "live"
 
 
 @lru_cache(512)
-def _compiled(selector: str) -> CSSSelector:
+def compiled(selector: str) -> XPath:
+    """A CSS selector, ready to be looked up; `LocatorError` if it is none that is known here."""
     try:
-        return CSSSelector(close_brackets(selector), translator="html")
+        path = _Translator().css_to_xpath(close_brackets(selector))
+        return XPath(path, namespaces={_LIVE: _LIVE}, extensions={(_LIVE, "checked"): _is_chosen})
     except (SelectorError, SyntaxError, ValueError, XPathError) as error:
         raise LocatorError(f"{selector!r} is no CSS selector: {error}") from error
 
@@ -403,6 +428,12 @@ LIST_METHODS: dict[Any, Callable[..., Any]] = {
     "item": lambda values, place=0: values[place] if 0 <= place < len(values) else None,
     "at": lambda values, place=0: values[place] if -len(values) <= place < len(values) else UNDEFINED,
 }
+
+
+# What stands behind a point in an expression, of whatever value; of these, the ones that take a CSS selector.
+SELECTING = frozenset({"querySelector", "querySelectorAll", "closest"})
+KNOWN = SELECTING | {"getElementsByClassName", "getElementsByTagName", "length", "nodeValue", "data", "wholeText"}
+KNOWN |= {*REFLECTED, *DOCUMENT, *PROPERTIES, *TEXT_METHODS, *LIST_METHODS}
 
 
 # ---------------------------------------------------------------------- operators

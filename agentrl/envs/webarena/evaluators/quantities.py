@@ -44,11 +44,17 @@ class Quantity(NamedTuple):
         kinds = {self.kind, other.kind}
         if kinds == {"phone", "number"}:
             return self._digits() == other._digits()
+        if kinds == {"duration", "time"}:  # "1:05" may be an hour and five minutes
+            first, second = (each._minutes() for each in (self, other))
+            return abs(first - second) <= 1e-6
         if len(kinds) == 2 and kinds != {"money", "number"}:
             return False
         if isinstance(self.value, tuple) or isinstance(other.value, tuple):
             return self.value == other.value
         return abs(self.value - other.value) <= 1e-6 * max(1.0, abs(self.value))
+
+    def _minutes(self) -> float:
+        return 60 * self.value[0] + self.value[1] if isinstance(self.value, tuple) else self.value
 
     def _digits(self) -> str:
         return self.value[0] if isinstance(self.value, tuple) else f"{self.value:.0f}"[-10:]
@@ -87,7 +93,7 @@ def _date(match: re.Match[str]) -> tuple | None:
 
 
 def _time(match: re.Match[str]) -> tuple | None:
-    hour, minute, half = int(match["hour"]), int(match["minute"]), match["half"]
+    hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
     if half:
         hour = hour % 12 + (12 if half.startswith("p") else 0)
     return (hour, minute)
@@ -117,6 +123,7 @@ FORMS: tuple[Form, ...] = (
     ("date", re.compile(rf"(?<![\w.,]){_DAY}[ \t]+(?:of\s+)?{_MONTH}\b(?:\s*,?\s+{_YEAR}\b)?"), _date),
     ("date", re.compile(rf"\b{_MONTH}\s*,?\s+{_YEAR}\b"), lambda match: (int(match["year"]), MONTHS[match["month"]])),
     ("duration", re.compile(rf"\b(?P<days>{_NUMBER})\s*days?\b"), _duration),
+    ("duration", re.compile(r"\b(?P<hours>[0-9]{1,2}):(?P<minutes>[0-5][0-9])\s*(?:hours?|hrs?|h)\b"), _duration),
     ("duration", re.compile(
         rf"\b(?P<hours>{_NUMBER})\s*(?:hours?|hrs?|h)\b\.?"
         rf"(?:[\s,]*(?:and\s+)?(?P<minutes>{_NUMBER})\s*(?:minutes?|mins?|m)\b)?"
@@ -132,6 +139,7 @@ FORMS: tuple[Form, ...] = (
     ), lambda match: _number(match["before"] or match["usd"] or match["after"])),
     ("percent", re.compile(rf"(?P<amount>{_NUMBER})\s?(?:%|percent\b)"), lambda match: _number(match["amount"])),
     ("time", re.compile(r"\b(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::[0-9]{2})?\s?(?P<half>[ap]\.?m\b)?"), _time),
+    ("time", re.compile(r"\b(?P<hour>1[0-2]|[1-9])(?P<minute>)\s?(?P<half>[ap]\.?m)\b"), _time),
     ("phone", re.compile(r"(?:\+\s?|\()?\b[0-9]{1,4}\)?(?:[\s.-]\(?[0-9]{2,4}\)?){2,4}\b"), _phone),
     ("number", re.compile(rf"(?<![\w.])-?(?:{_NUMBER})(?![\w])"), lambda match: _number(match[0])),
 )  # fmt: skip

@@ -27,9 +27,20 @@ YES, NO = frozenset({"yes", "yeah", "yep", "true", "correct"}), frozenset({"no",
 CLAUSE_END = re.compile(r"[.;!?\n](?=\s|$)|\b(?:but|although|while|and|so)\b|,(?=\s)")
 WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 REFUSALS = re.compile(
-    r"\bn/a\b|\bnot (?:possible|achievable|available|feasible|applicable)\b|\bimpossible\b|\bunachievable\b"
-    r"|\b(?:can ?not|can't|could not|couldn't) be (?:done|completed|achieved|found)\b"
+    r"\bn/a\b|\bnot (?:possible|achievable|available|feasible|applicable|found|exist)\b|\bimpossible\b|\bunachievable\b"
+    r"|\b(?:can ?not|can't|could not|couldn't) (?:be (?:done|completed|achieved|found)|find|do (?:this|that|it))\b"
+    r"|\bdoesn't exist\b|\bdon't exist\b|\bno such\b|\bunable to\b"
+    r"|\bthere (?:is|are|was|were) (?:no|not any)\b(?! (?:doubt|problem|need))"
+    r"|\bno (?:\w+ ){0,3}(?:found|exists?|available)\b"
 )
+EXISTENCE = frozenset({"such", "exist", "find", "found", "available", "any", "possible", "able", "site", "page"})
+# Numbers that people write as words; "one" is mostly none.
+_NUMERALS = """zero - two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty"""
+NUMERALS = {word: str(number) for number, word in enumerate(_NUMERALS.split()) if word != "-"}
+NUMERALS |= {word: str(10 * number) for number, word in enumerate(["thirty", "forty", "fifty", "sixty"], start=3)}
+ONE, NONE = re.compile(r"\b(?:one|a single|only a)\b"), re.compile(r"\b(?:no|none|nothing|nobody)\b")
+NUMERAL_WORD = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b")
 MAX_KEYED = 40
 MAX_WORDS = 200  # of an answer, beside four for each word of the references
 A_SENTENCE = 5  # words with meaning: a reference of so many may be quoted, and numbers beside it are no guesses
@@ -43,7 +54,8 @@ def normalised(text: str) -> str:
 
 def agrees(references: Sequence[str], answer: str, question: str = "") -> bool:
     """Does the answer say everything that the references say, and nothing against it?"""
-    wanted, answer, question = [normalised(each) for each in references], normalised(answer), normalised(question)
+    wanted, answer, question = [_folded(each) for each in references], _folded(answer), _folded(question)
+    answer = _with_digits(answer, wanted)
     length = sum(len(_content(text)) for text in wanted)
     if not answer or len(_content(answer)) > MAX_WORDS + 4 * length:
         return False  # everything can be found in enough words: a whole page is no answer
@@ -54,11 +66,15 @@ def agrees(references: Sequence[str], answer: str, question: str = "") -> bool:
     known, kinds = [*asked, *read_quantities(question)], {quantity.kind for quantity in asked}
     if length > A_SENTENCE:
         kinds.discard("number")
+    if "duration" in kinds:
+        kinds.add("time")
     if any(each.kind in kinds and not _count(each, known) for each in offered):
         return False
     if any(_count(each, offered) < _count(each, asked) for each in asked):
         return False
-    if not all(_says(reference, answer) for reference in wanted):
+    if not all(_says(reference, answer, question) for reference in wanted):
+        return False
+    if len(wanted) > 1 and not all(_says_together(reference, answer) for reference in wanted):
         return False
     return len(wanted) == 1 or _values_stand_by_keys(wanted, answer)
 
@@ -68,8 +84,27 @@ def refuses(reason: str, answer: str) -> bool:
     answer, reason = normalised(answer), normalised(reason)
     if reason and reason != "n/a":
         denied = [clause.text for clause in _clauses(answer) if clause.is_negated]
-        return _recall(_content(reason), _content(" ".join(denied))) >= 0.6
+        wanted = [word for word in _content(reason) if word not in map(plain, EXISTENCE)]
+        return _recall(wanted or _content(reason), _content(" ".join(denied))) >= 0.6
     return REFUSALS.search(answer) is not None
+
+
+def _folded(text: str) -> str:
+    """Letters without accents: López is Lopez."""
+    parts = unicodedata.normalize("NFD", normalised(text))
+    return "".join(sign for sign in parts if not unicodedata.combining(sign))
+
+
+def _with_digits(answer: str, wanted: Sequence[str]) -> str:
+    """The answer with numbers in digits: "three", and "one" and "none" where such a number is asked for."""
+    answer = NUMERAL_WORD.sub(lambda word: NUMERALS[word[0]], answer)
+    numbers = {text.strip(" .") for text in wanted}
+    if not any(each.kind == "number" for each in read_quantities(answer)):
+        if "1" in numbers:
+            return ONE.sub("1", answer, count=1)
+        if "0" in numbers:
+            return NONE.sub("0", answer, count=1)
+    return answer
 
 
 def _count(quantity: Quantity, others: Sequence[Quantity]) -> int:
@@ -79,7 +114,7 @@ def _count(quantity: Quantity, others: Sequence[Quantity]) -> int:
 # ---------------------------------------------------------------------- one reference
 
 
-def _says(reference: str, answer: str) -> bool:
+def _says(reference: str, answer: str, question: str) -> bool:
     """Does the answer have the words of the reference, and does it not deny them? Its amounts were compared before."""
     quantities = read_quantities(reference)
     polarity, reference = _split_polarity(reference)
@@ -90,6 +125,8 @@ def _says(reference: str, answer: str) -> bool:
     if len(content) >= A_SENTENCE and reference.rstrip(" .") in rest:
         return True  # quoted as it stands
     if not content and not quantities:
+        if polarity and not said_polarity:
+            return _restates(question, rest, negated=polarity == "no")
         return bool(polarity) and polarity == said_polarity and not (polarity == "yes" and _is_negated(rest))
     share = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
     if round(_recall(content, _content(rest)) * len(content)) < int(share * len(content)):
@@ -99,6 +136,28 @@ def _says(reference: str, answer: str) -> bool:
         if about and any(each.is_negated for each in about) != clause.is_negated:
             return False
     return True
+
+
+def _says_together(reference: str, answer: str) -> bool:
+    """Do two or three words of a reference stand in one clause, and not the first ones here and the last ones there?"""
+    content = _content(reference)
+    if not 2 <= len(content) <= 3 or len(_clauses(reference)) > 1 or ": " in reference:
+        return True
+    return any(_recall(content, list(clause.content)) == 1.0 for clause in _clauses(answer))
+
+
+def _restates(question: str, answer: str, *, negated: bool) -> bool:
+    """Is it a yes or no without the word: what the question asks, as a statement, denied or not?"""
+    asked, clauses = set(_content(question)), _clauses(answer)
+    if _is_negated(question) or "?" in answer or not VERB.search(answer):
+        return False
+    fitting = all(clause.content and clause.content <= asked and not clause.quantities for clause in clauses)
+    return bool(clauses) and fitting and all(clause.is_negated == negated for clause in clauses)
+
+
+VERB = re.compile(
+    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|could|will)(?:n't)?\b|\bcan(?:not|'t)\b|\bwon't\b"
+)
 
 
 def _split_polarity(text: str) -> tuple[str, str]:

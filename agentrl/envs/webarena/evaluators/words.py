@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 MAX_LENGTH = 2_000_000  # characters that are looked at; no page and no honest answer is longer
 
-# Abbreviations after which a full stop ends no sentence.
-_ABBREVIATIONS = """adm apr aug ave bros calif capt cmdr co col conn corp ct dec dept dr e.g est etc feb fla ft ga
-    gen gov i.e ill inc jan jr lt ltd maj mass mich minn mr mrs ms mt no nov oct p.m a.m pa ph.d prof rep rev sen sep
-    sept sgt sr st tenn u.k u.n u.s u.s.a va vs wash wis"""
+# Abbreviations after which a full stop ends no sentence, as far as NLTK's English model knows them: "no", "etc",
+# "dept", "capt" and "apr" it does not.
+_ABBREVIATIONS = """a.d a.m adm ala ariz aug ave bros calif co col colo conn corp cos ct d.c dec dr feb fla fri ft ga
+    gen ill inc jan jr kan ky l.a lt ltd m.b.a maj messrs mg mich minn mr mrs ms n.c n.j n.m n.y nev nov oct ok okla ore
+    p.m pa ph.d prof rep reps s.c sen sep sept sr st tenn tues u.k u.n u.s u.s.a va vs vt w.va wash wed wis yr"""
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 SENTENCE_END = re.compile(r"[.?!](?=[)\";}\]*:@'({\[!?]|\s+(?P<next>\S))")
 LAST_WORD = re.compile(r"[^\s()\";}\]*:@'{\[!?]+\Z")

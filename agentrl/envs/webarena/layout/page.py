@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -21,7 +22,7 @@ from agentrl.envs.webarena.layout.document import Document, document
 from agentrl.envs.webarena.layout.style import Chain, Style, cascade
 
 CACHE_SIZE = 128
-INNERMOST, WHOLE = LABELLING = ("innermost", "whole")
+INNERMOST, WHOLE, LINES = "innermost", "whole", "lines"  # the last: every line of the accessibility tree
 _TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed"}
 # Attributes that make other elements clickable, and how they look in HTML; most pages have few of them.
 _RARE = {
@@ -99,6 +100,11 @@ class LaidOut:
             labels = [element for element, after in pairs if not len(element) or element not in after.iterancestors()]
             found = self._seen[scroll, rule] = (boxes, (*labels, *visible[-1:]))
         return found
+
+    def further(self, elements: Iterable[Any], scroll: int) -> dict[Any, tuple[Box, ...]]:
+        """The boxes that some of these elements have on further lines."""
+        more = self._placement.further
+        return {one: tuple(_box(placed, scroll) for placed in more[one]) for one in elements if one in more}
 
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
         """Does the middle of a box lie in the viewport, and is it not clipped away?"""

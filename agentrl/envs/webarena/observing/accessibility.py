@@ -1,127 +1,202 @@
-"""The page as an accessibility tree in text, as WebArena shows it: roles and names, indented by tabs."""
+"""The page as an accessibility tree in text, as WebArena shows it: roles, names and properties, indented by tabs.
+
+Every line has an id. Containers without a name are left out, their contents move up; so is a text that one of the three
+lines before it holds already. Roles, names and properties are those of Chromium; what it has changed since WebArena's
+tasks were published (the addresses of links, "image" for "img") is left out.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing import texts
 
 DEEPEST = 40  # tabs before a line; a page nested deeper is shown as if it were not
-MAX_TEXT = 1_000
+MAX_TEXT = 20_000
+_BEFORE = 3  # lines that may hold a text already
+_SPACES = re.compile(r"[ \t\n\r\f]+")
+# Where a text goes on in the same line; other elements begin and end one.
+_INLINE = frozenset(
+    {"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "img", "input", "kbd", "label", "mark"}
+)
+_INLINE |= frozenset({"q", "s", "samp", "small", "span", "strong", "sub", "sup", "select", "time", "u", "var"})
+_ROLES = {
+    **dict.fromkeys(("section", "address"), ""),
+    **{"form": "form", "em": "emphasis", "code": "code", "time": "time", "hr": "separator"},
+    **{"summary": "DisclosureTriangle", "thead": "rowgroup", "td": "cell", "label": "", "legend": ""},
+    **{"strong": "", "dl": "DescriptionList", "dt": "term", "dd": "definition", "figure": "figure", "details": "group"},
+    **{"sub": "subscript", "sup": "superscript", "del": "deletion", "ins": "insertion", "mark": "mark"},
+}  # fmt: skip
+_SECTIONS = ("article", "aside", "main", "nav", "section")  # inside which <header> is not that of the page
+_DROPPED = frozenset({"", "img", "list", "banner", "navigation", "listitem"})  # unless they have a name
+_NAMED = texts.FROM_CONTENT - {"listitem", "LabelText", "term", "definition", "row"} | texts.FIELDS
+_NAMED |= {"DisclosureTriangle", "img"}
+_LIVE = {"alert": "assertive", "status": "polite"}  # regions whose changes are read out
+_WHOLE = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "img"})  # nothing inside is looked at
+
+
+class _Line(NamedTuple):
+    depth: int
+    element: Any  # what its id stands for: of a text, what it stands in
+    text: str
 
 
 def accessibility_tree(view: View, *, header: bool = True) -> str:
-    """Elements in view. Only those an agent can act on have an id in brackets."""
+    """What is in view, line by line, each with its id."""
+    lines = _lines(view)
+    written = (f"{chr(9) * min(line.depth, DEEPEST)}[{number}] {line.text}" for number, line in enumerate(lines))
+    return texts.under_header(view, "\n".join(written), header)
+
+
+def with_line_ids(view: View) -> View:
+    """The view with an id for every line of its tree."""
+    return replace(view, labels=tuple(line.element for line in _lines(view)), ids={})
+
+
+def _lines(view: View) -> list[_Line]:
     writer = _Writer(view)
     for begins, node in texts.walk(view.root):
-        if begins:
-            writer.begin(node)
-        else:
-            writer.end(node)
-    return texts.under_header(view, "\n".join(writer.lines), header)
+        (writer.begin if begins else writer.end)(node)
+    writer.end_of_line()
+    if view.focused not in writer.shown:
+        writer.lines[0] = writer.lines[0]._replace(text=f"{writer.lines[0].text} focused: True")
+    return writer.lines
 
 
 class _Writer:
-    """Writes lines while the tree is walked through."""
+    """Gathers lines while the tree is walked through."""
 
     def __init__(self, view: View) -> None:
         self.view, self.names = view, texts.Names(view)
-        root = f"RootWebArea {_quoted(view.title)}{'' if view.focused is not None else ' focused: True'}"
-        self.lines = [root]
-        self.holds_labels = texts.labelled_ancestors(view)
-        self.field_labels = texts.labels_of_fields(view, self.names)
+        self.lines = [_Line(0, view.root, f"RootWebArea {_quoted(view.title)}")]
         self.depth = 1
-        self.shown: set[Any] = set()  # elements that have a line, or will have one with their first contents
-        self.waiting: list[tuple[Any, int, str]] = []  # containers whose line is written with their first contents
-        self.silent: Any = None  # the element inside which texts are not shown: its name has them, or it is hidden
+        self.shown: set[Any] = set()  # elements that have a line
+        self.silent: Any = None  # the element inside which nothing is shown
+        self.space = True  # does the text so far end with one, or does a line begin?
+        self.held: tuple[Any, int, str] | None = None  # a text whose last space counts if more follows
 
     def begin(self, element: Any) -> None:
         """An element begins: its line, then its text."""
-        if element.tag in texts.UNSEEN or element.tag == "head":
-            self._be_silent(element)
+        if element.tag not in _INLINE:
+            self.end_of_line()
+        if self.silent is not None:
             return
-        label = self.view.ids.get(element)
-        in_view = label is not None or self.view.is_visible(element)
-        if in_view and (label is not None or self.silent is None):
-            self._show(element, label)
-        if element.get("aria-hidden") == "true":
-            self._be_silent(element)
-        if in_view:
-            self._text(element.text)
+        if element.tag in texts.UNSEEN or element.tag == "head" or element.get("aria-hidden") == "true":
+            self.silent = element
+            return
+        if self._is_seen(element):
+            self._show(element)
+        if self.silent is None:
+            self._text(element, element.text)
+
+    def _is_seen(self, element: Any) -> bool:
+        box = self.view.boxes.get(element)
+        return box is not None and box.width > 0 and box.height > 0 and self.view.is_visible(element)
 
     def end(self, node: Any) -> None:
         """An element (or a comment) is over: what comes behind it belongs to its parent."""
+        if isinstance(node.tag, str) and node.tag not in _INLINE:
+            self.end_of_line()
         if node is self.silent:
             self.silent = None
         if node in self.shown:
+            self._let_go()
             self.depth -= 1
-            if self.waiting and self.waiting[-1][0] is node:
-                self.waiting.pop()
-        parent = node.getparent() if node is not self.view.root else None
-        if node.tail and parent is not None and (parent in self.view.ids or self.view.is_visible(parent)):
-            self._text(node.tail)
+        if node is not self.view.root and self.silent is None:
+            self._text(node.getparent(), node.tail)
 
-    def _show(self, element: Any, label: int | None) -> None:
-        role = self.names.role(element)
-        if label is None and (not role or (role == "img" and not self.names.name(element, role))):
+    def _show(self, element: Any) -> None:
+        role = self._role(element)
+        name = self.names.name(element, role) if role in _NAMED else ""
+        if role in ("table", "group") and len(element) and element[0].tag in ("caption", "legend"):
+            name = texts.text_of(element[0])
+        name = name or texts.squeezed(element.get("aria-label"), texts.MAX_NAME)
+        properties = _properties(element, role, self.view)
+        if name or (properties and role != "listitem") or role not in _DROPPED:
+            self._let_go()
+            self.lines.append(_Line(self.depth, element, " ".join([role or "generic", _quoted(name), *properties])))
+            self.shown.add(element)
+            self.depth += 1
+        if role in _WHOLE or element.tag in ("select", "textarea", "svg", "iframe"):
+            self.silent = element
+            held = self.view.values.get(element) if element.tag != "select" else ""
+            if role in ("textbox", "searchbox", "spinbutton"):
+                self._static(element, self.depth, texts.squeezed(held, MAX_TEXT))
+
+    def _role(self, element: Any) -> str:
+        tag = element.tag
+        if element.get("role") is not None:
+            return self.names.role(element)
+        if tag == "a" and element.get("href") is None:
+            return ""
+        if tag in ("header", "footer") and next(element.iterancestors(*_SECTIONS), None) is not None:
+            return ""
+        if tag == "th" and element.getparent().getparent().tag != "thead" and _begins_row(element):
+            return "rowheader"
+        found = _ROLES.get(tag)
+        return self.names.role(element) if found is None else found
+
+    def _text(self, element: Any, text: str | None) -> None:
+        if not text or not self._is_seen(element):
             return
-        if label is None and role == "LabelText":
-            if element in self.field_labels:
-                self._be_silent(element)
-            return
-        by_content = role in texts.FROM_CONTENT and element not in self.holds_labels
-        has_name = label is not None or by_content or role in texts.FIELDS
-        if has_name or role == "img":
-            self._line(f"{_line(element, role or 'generic', label, self.names)}")
-            self._be_silent(element)
-            if element.tag == "select":
-                chosen = texts.chosen_option(element, self.view)
-                for option in element.iter("option"):
-                    mark = " selected: True" if option is chosen else ""
-                    text = texts.squeezed("".join(option.itertext()), texts.MAX_NAME)
-                    self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
-        else:
-            name = self.names.name(element, role) if role not in texts.FROM_CONTENT else ""
-            self.waiting.append((element, self.depth, f"{role} {_quoted(name)}" if name else role))
-        self.shown.add(element)
-        self.depth += 1
+        clean = _SPACES.sub(" ", text)[:MAX_TEXT]
+        if self.space:
+            clean = clean.lstrip(" ")
+        if clean:
+            self._let_go()
+            self.held, self.space = (element, self.depth, clean), clean.endswith(" ")
 
-    def _text(self, text: str | None) -> None:
-        if self.silent is None and text and (clean := texts.squeezed(text, MAX_TEXT)):
-            self._line(f"StaticText {_quoted(clean)}")
+    def end_of_line(self) -> None:
+        """Space at the end of a line is not shown, nor is any at the beginning of the next."""
+        if self.held is not None:
+            element, depth, text = self.held
+            self.held = element, depth, text.rstrip(" ")
+        self._let_go()
+        self.space = True
 
-    def _line(self, line: str) -> None:
-        for _, depth, waiting in self.waiting:
-            self.lines.append("\t" * min(depth, DEEPEST) + waiting)
-        self.waiting.clear()
-        self.lines.append("\t" * min(self.depth, DEEPEST) + line)
+    def _let_go(self) -> None:
+        if self.held is not None:
+            self._static(*self.held)
+        self.held = None
 
-    def _be_silent(self, element: Any) -> None:
-        self.silent = element if self.silent is None else self.silent
+    def _static(self, element: Any, depth: int, text: str) -> None:
+        """A text, unless it was seen just before."""
+        shown = _quoted(text)
+        if text.strip() and all(shown[1:-1] not in line.text for line in self.lines[-_BEFORE:]):
+            self.lines.append(_Line(depth, element, f"StaticText {shown}"))
 
 
-def _line(element: Any, role: str, label: int | None, names: texts.Names) -> str:
-    parts = [] if label is None else [f"[{label}]"]
-    parts += [role, _quoted(names.name(element, role))]
-    value = names.value(element, role)
-    if value:
-        parts.append(f"value: {_quoted(value)}")
-    view = names.view
+def _begins_row(cell: Any) -> bool:
+    return cell.getprevious() is None and any(other.tag == "td" for other in cell.itersiblings())
+
+
+def _properties(element: Any, role: str, view: View) -> list[str]:
+    """What Chromium says of an element beside its role and name, in its order."""
+    told, tag = [], element.tag
+    if role in _LIVE:
+        told += [f"live: {_LIVE[role]}", "atomic: True", "relevant: additions text"]
+    if element.get("disabled") is not None:
+        told.append("disabled: True")
     if element is view.focused:
-        parts.append("focused: True")
-    if element.tag == "select" or element.get("aria-haspopup"):
-        parts.append("hasPopup: menu")
-    if element.get("aria-expanded") in ("true", "false"):
-        parts.append(f"expanded: {element.get('aria-expanded') == 'true'}")
+        told.append("focused: True")
+    if tag == "select" or element.get("aria-haspopup") not in (None, "false"):
+        told.append("hasPopup: menu")
+    if role in ("textbox", "spinbutton", "columnheader", "rowheader"):
+        told.append(f"required: {element.get('required') is not None or element.get('aria-required') == 'true'}")
+    if role == "spinbutton":
+        low, high = (element.get(name) or "0" for name in ("min", "max"))
+        told += [f"valuemin: {low}", f"valuemax: {high}", f"valuetext: {view.values.get(element, '')}"]
     if role in ("checkbox", "radio", "switch"):
         checked = view.values[element] if element in view.values else element.get("aria-checked") == "true"
-        parts.append(f"checked: {'true' if checked else 'false'}")
-    if element.get("required") is not None or element.get("aria-required") == "true":
-        parts.append("required: True")
-    if element.get("disabled") is not None:
-        parts.append("disabled: True")
-    return " ".join(parts)
+        told.append(f"checked: {'true' if checked else 'false'}")
+    if tag == "select":
+        told.append("expanded: False")
+    elif element.get("aria-expanded") in ("true", "false"):
+        told.append(f"expanded: {element.get('aria-expanded') == 'true'}")
+    return told
 
 
 def _quoted(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lxml import html
 
 from agentrl.envs.webarena.backend import View
-from agentrl.envs.webarena.layout.page import INNERMOST, WHOLE
+from agentrl.envs.webarena.layout.page import INNERMOST, LINES, WHOLE
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
 from agentrl.envs.webarena.observing.simplified import simplified_html
@@ -61,7 +61,7 @@ class Mode(NamedTuple):
 
 MODES: dict[str, Mode] = {
     "simplified": Mode(simplified_html, False, INNERMOST),
-    "accessibility": Mode(accessibility_tree, True, WHOLE),
+    "accessibility": Mode(accessibility_tree, True, LINES),
     "html": Mode(raw_html, False, INNERMOST),
     "compact": Mode(compact_text, False, WHOLE),
     "marks": Mode(marked_list, False, WHOLE),

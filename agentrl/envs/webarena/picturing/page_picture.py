@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webarena.backend import VIEWPORT, Backend, View
+from agentrl.envs.webarena.backend import VIEWPORT, Backend, Box, View
 from agentrl.envs.webarena.picturing.paper import Colour
 
 PARTS = ("viewport", "full")
@@ -42,17 +42,25 @@ def draw_marks(picture: np.ndarray, view: View, top: int, scale: float) -> np.nd
     draw = ImageDraw.Draw(image)
     wide, high = image.size
     boxes: list[Rectangle] = []
+    down = view.scroll - top
     for number, element in enumerate(view.labels):
-        box, down = view.boxes[element], view.scroll - top
-        left, upper = int(box.left * scale) - 1, int((box.top + down) * scale) - 1
-        right, lower = int((box.left + box.width) * scale), int((box.top + down + box.height) * scale)
-        left, upper = max(0, min(left, wide - 2)), max(0, min(upper, high - 2))  # within the picture
-        boxes.append((left, upper, max(left + 1, min(right, wide - 1)), max(upper + 1, min(lower, high - 1))))
-        draw.rectangle(boxes[-1], outline=colour_of_mark(number), width=FRAME)
+        lines = (view.boxes[element], *view.further.get(element, ()))
+        frames = [_framed(line, down, scale, wide, high) for line in lines]
+        for frame in frames:  # a link that goes on in the next line has two
+            draw.rectangle(frame, outline=colour_of_mark(number), width=FRAME)
+        boxes.append(frames[0])
     tags = _Tags(picture[:, :, 1], boxes, max(9, round(_SIZE * scale**0.5)))
     for number in range(len(boxes)):  # over all frames: numbers must be readable
         tags.draw(draw, number)
     return np.asarray(image)
+
+
+def _framed(box: Box, down: int, scale: float, wide: int, high: int) -> Rectangle:
+    """The frame around a box, within the picture."""
+    left, upper = int(box.left * scale) - 1, int((box.top + down) * scale) - 1
+    right, lower = int((box.left + box.width) * scale), int((box.top + down + box.height) * scale)
+    left, upper = max(0, min(left, wide - 2)), max(0, min(upper, high - 2))
+    return left, upper, max(left + 1, min(right, wide - 1)), max(upper + 1, min(lower, high - 1))
 
 
 class _Tags:

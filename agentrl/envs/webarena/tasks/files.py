@@ -133,7 +133,7 @@ SETS = {
     "lite": TaskSet(
         "WebArena-Lite", "browsergym-webarenalite", "0.14.3", "browsergym/webarenalite/test_webarena_lite.raw.json", 165
     ),
-    "webarena": TaskSet("WebArena", "libwebarena", "0.0.5", "webarena/test.raw.json", 812),
+    "webarena": TaskSet("WebArena", "libwebarena", "0.0.4", "webarena/test.raw.json", 812),
 }
 
 

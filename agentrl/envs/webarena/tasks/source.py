@@ -71,7 +71,8 @@ class GeneratedTasks:
 class FileTasks:
     """The rows of a file in the benchmark's schema, or the benchmark's own by name: the same ones in every split, which
     is up to its owner. Those that need a site without an address are left out. `addresses` of None: the embedded
-    sites; `sites`: only tasks that need no other ones; `check` raises an error for a task that cannot be evaluated."""
+    sites; `sites`: only tasks that need no other ones; `check` raises an error for a task that cannot be evaluated.
+    `is_elsewhere`: they are the benchmark's own, and the sites are not."""
 
     def __init__(
         self,
@@ -100,6 +101,12 @@ class FileTasks:
             names = ", ".join(sorted({name for lacking in missing for name in lacking}))
             count = f"{sum(map(bool, missing))} of {len(self.rows)} tasks"
             log.warning("%s are left out: they need the address of %s", count, names)
+        self.is_elsewhere = path in OFFICIAL_NAMES and addresses is None
+        if self.is_elsewhere:
+            log.warning(
+                "the benchmark's tasks are played on the embedded sites, which hold other data: most ask for things "
+                "that do not exist there, and scores say nothing about the benchmark"
+            )
 
     def ids(self, split: str) -> Sequence[str]:
         """Ids such as "file:0"."""

@@ -55,6 +55,7 @@ CASES: list[Case] = [
     ({"must_include": ["cat"]}, "concatenate", 0, 1, "a part of a word"),
     ({"must_include": ["cat"]}, "The cat.", 1, 1, "before the last full stop"),
     ({"must_include": ["cat"]}, "A cat. It sleeps.", 1, 1, "before a full stop that ends a sentence"),
+    ({"must_include": ["No"]}, "No. It is closed.", 1, 1, "no is no abbreviation"),
     ({"must_include": ["cat"]}, "CAT", 1, 1, "case does not matter"),
     ({"must_include": ["cat"]}, "", 0, 0, "no answer"),
     # must_include with spaces, several references, alternatives

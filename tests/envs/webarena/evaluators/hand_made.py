@@ -40,11 +40,13 @@ class HandMadePage:
 class HandMadeBackend:
     """As much of a back end as evaluators use."""
 
-    def __init__(self, pages: Mapping[str, str], url: str, replies: Mapping[str, Any] | None = None) -> None:
-        self.pages, self.url, self.replies = pages, url, replies or {}
+    def __init__(
+        self, pages: Mapping[str, str], url: str, replies: Mapping[str, Any] | None = None, status: int = 200
+    ) -> None:
+        self.pages, self.url, self.replies, self.status = pages, url, replies or {}, status
 
     def view(self) -> Any:
-        return SimpleNamespace(url=self.url)
+        return SimpleNamespace(url=self.url, status=self.status)
 
     def evaluation_page(self, *, last: bool = False, quick: bool = False) -> HandMadePage:
         return HandMadePage(self.pages, self.url if last else "about:blank", self.replies)

@@ -40,6 +40,11 @@ def test_addresses(reference: str, note: str | None, url: str, dialect: str, sco
     assert evaluate(task, None, HandMadeBackend({}, url), dialect).score == score
 
 
+def test_an_address_without_a_page_does_not_count() -> None:
+    task = task_with({"eval_types": ["url_match"], "reference_url": LAST})
+    assert evaluate(task, None, HandMadeBackend({}, LAST, status=404)).lacks == [f"the page {LAST} must exist"]
+
+
 @pytest.mark.parametrize(("target", "dialect", "score"), both(TARGETS))
 def test_pages(target: dict[str, Any], dialect: str, score: int) -> None:
     task = task_with({"eval_types": ["program_html"], "program_html": [target]})

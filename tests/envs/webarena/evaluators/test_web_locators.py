@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -143,3 +144,33 @@ def test_open_brackets_are_closed(selector: str, closed: str) -> None:
 def test_what_cannot_be_read_is_said() -> None:
     with pytest.raises(UnreadableLocator, match="expected"):
         check_locator("document.querySelector('a'")
+
+
+def test_what_is_chosen_now_is_checked() -> None:
+    root = html.document_fromstring(
+        "<select id=s><option>a<option selected>b</select><select id=t><option>c<option>d</select>"
+        "<input type=checkbox name=x checked><input type=radio name=y value=1>"
+    )
+    first, second = root.iter("select")
+    box, radio = root.iter("input")
+    chosen = "[...document.querySelectorAll('{} option:checked')].map(e => e.value).join()"
+    assert evaluate_locator(chosen.format("#s"), root) + evaluate_locator(chosen.format("#t"), root) == "bc"
+    live = {first: "a", second: "d", box: "", radio: "on"}
+    assert evaluate_locator(chosen.format("select"), root, live) == "a,d"
+    assert evaluate_locator("document.querySelector('input:checked').name", root, live) == "y"
+
+
+@pytest.mark.parametrize(
+    ("locator", "why"),
+    [
+        ("document.querySelector('a').offsetHeight", "the property 'offsetHeight'"),
+        ("document.querySelector('a:nonsense').value", "the CSS selector 'a:nonsense'"),
+        ("[...document.querySelectorAll('a')].map(e => e.closest('b::before').value)", "the CSS selector 'b::before'"),
+        ("window.location.href", "the name 'window'"),
+        ("document.querySelector('a').outerText.match('x')", "the property 'match'"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_beforehand(locator: str, why: str) -> None:
+    with pytest.raises(UnreadableLocator, match=re.escape(why)):
+        check_locator(locator)
+    check_locator("[...document.querySelectorAll('#a option:checked')].map(e => e.outerText.trim()).join(' ')")
