@@ -92,7 +92,8 @@ class EvaluationPage(Protocol):
 
 class Backend(Protocol):
     """The agent's browser. Elements are named by their ids in the newest view. Actions that cannot be done raise
-    `ActionFailed` and change nothing."""
+    `ActionFailed` and change nothing. Between a view and the next action time passes: what a page of the embedded sites
+    was to show later is there before the action."""
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""
@@ -116,6 +117,9 @@ class Backend(Protocol):
     def open(self, url: str) -> None: ...
     def click(self, element: int, button: str = "left") -> None: ...
     def hover(self, element: int) -> None: ...
+    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """Press the left button at one place of the viewport and release it at another."""
+
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
 

@@ -101,7 +101,8 @@ class WebSites:
         response = await self._answer(request, host)
         own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
         response.headers["Content-Security-Policy"] = (
-            "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
+            "img-src 'self' data:; font-src 'self'; "
             f"form-action {own}; base-uri 'none'; frame-ancestors 'none'"
         )
         response.headers["X-Content-Type-Options"] = "nosniff"

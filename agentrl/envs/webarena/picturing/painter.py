@@ -198,7 +198,7 @@ class Painter:
             paint_control(self._paper, element, style, area, self._view.values.get(element, ""))
         elif tag == "img":
             self._picture(element, area)
-        if element is self._view.focused and tag in (*_CONTROLS, "button", "a"):
+        if element is self._view.focused and tag in _CONTROLS:  # a mouse leaves no ring on links and buttons
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 
     def _frame(self, style: Style, look: Look, area: Area) -> None:
