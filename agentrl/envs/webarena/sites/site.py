@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.webarena.layout.text import font_file
+from agentrl.envs.webarena.sites.calendar import month_page
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Request, Response
 
@@ -181,6 +182,7 @@ class Site:
         self.name, self.folder, self.cookie = name, folder, cookie
         self.user_table, self.login_path = user_table, login_path
         self.routes: list[Route] = []
+        self.get("/.calendar")(month_page)
 
     def get(self, *paths: str) -> Callable[[Handler], Handler]:
         """Register a function for GET requests of these paths."""
