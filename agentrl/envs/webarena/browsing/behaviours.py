@@ -135,7 +135,7 @@ def moved(document: Document, place: Any, fields: str, fetch: Fetch) -> list[Edi
     return _replaced(document, place.get("data-moves") or "", fetch(f"{place.get('data-at')}&{fields}"))
 
 
-def place_of(element: Any) -> Any:
+def ground_of(element: Any) -> Any:
     """What around an element takes right clicks and drags, or None."""
     return next((node for node in (element, *element.iterancestors()) if node.get("data-at") is not None), None)
 

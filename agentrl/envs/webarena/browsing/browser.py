@@ -334,6 +334,9 @@ class BrowserBackend(chromium.ChromiumBackend):
         assert document is not None  # the element comes out of it
         entry = self._session.entry
         check_click(element, document, Contents(document, entry.changed), entry.url)
+        link = next((node for node in (element, *element.iterancestors("a")) if node.tag == "a"), None)
+        if link is not None:  # should the click lead away, the page is left with the keyboard on the link
+            entry.focus, entry.selected = document.index.get(link), False
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:

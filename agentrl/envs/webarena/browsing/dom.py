@@ -11,7 +11,7 @@ import numpy as np
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.backend import VIEWPORT, Box, Tab, View
-from agentrl.envs.webarena.browsing.behaviours import having, place_of
+from agentrl.envs.webarena.browsing.behaviours import ground_of, having
 from agentrl.envs.webarena.browsing.forms import Contents, kind_of
 from agentrl.envs.webarena.browsing.input import (
     accepted_text,
@@ -179,7 +179,7 @@ class DomBackend:
     def _within(self, element: Any) -> tuple[int, int]:
         """Where the middle of an element is, in what takes right clicks around it."""
         boxes, _ = self._session.page.at(self._session.entry.scroll)
-        box, around = boxes[element], boxes.get(place_of(element), boxes[element])
+        box, around = boxes[element], boxes.get(ground_of(element), boxes[element])
         return int(box.left + box.width / 2 - around.left), int(box.top + box.height / 2 - around.top)
 
     def hover(self, element: int) -> None:
@@ -196,8 +196,11 @@ class DomBackend:
             boxes, _ = session.page.at(session.entry.scroll)
             places = (place for place in having(session.page.document, "data-at") if _holds(boxes.get(place), start))
             place = next(places, None)
-            if place is not None and start != end:
-                session.move(place, f"dx={end[0] - start[0]}&dy={end[1] - start[1]}")
+            if place is not None:
+                place, _ = session.click(session.point(place))
+                focus(session, place)
+                if start != end:
+                    session.move(place, f"dx={end[0] - start[0]}&dy={end[1] - start[1]}")
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""

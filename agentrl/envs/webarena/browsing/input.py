@@ -48,6 +48,8 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
         if node.tag == "label":
             control = labelled_control(node, session.page.document)
             return None if control is None else _click_control(session, control)
+        if _takes_focus(node):
+            return focus(session, node)
     session.entry.focus = None
     session.version += 1
 

@@ -259,7 +259,7 @@ class Session:
 
     def move(self, element: Any, fields: str) -> None:
         """A right click in what takes it, or a drag from there."""
-        place = behaviours.place_of(element)
+        place = behaviours.ground_of(element)
         if place is not None:
             self.edit(behaviours.moved(self.page.document, place, fields, self.fetch))
 

@@ -135,9 +135,8 @@
   }, true);
   addEventListener("mousedown", (event) => {
     const place = event.target.closest("[data-at]");
-    if (!place || event.button !== 0 || event.target.closest("a,button")) return;
-    event.preventDefault();
-    grip = [place, event.clientX, event.clientY];
+    if (place && event.button === 0 && !event.target.closest("a,button"))
+      grip = [place, event.clientX, event.clientY];
   }, true);
   addEventListener("mouseup", (event) => {
     const held = grip;
