@@ -61,12 +61,19 @@ def pointed(document: Document, element: Any) -> list[Edit]:
     """The pointer is on an element now."""
     around = {element, *element.iterancestors()}
     places = having(document, "data-hover")
-    return [edit for place in places for edit in _shown(document.identified.get(place.get("data-hover")), place in around)]
+    return [
+        edit for place in places for edit in _shown(document.identified.get(place.get("data-hover")), place in around)
+    ]
 
 
 def clicked(document: Document, element: Any, fetch: Fetch) -> Click:
     """An element was clicked."""
-    edits = [edit for panel in having(document, "data-popup") if not _is_near(element, panel) for edit in _shown(panel, False)]
+    edits = [
+        edit
+        for panel in having(document, "data-popup")
+        if not _is_near(element, panel)
+        for edit in _shown(panel, False)
+    ]
     trigger = trigger_of(element)
     if trigger is None:
         return Click(edits)

@@ -231,14 +231,16 @@ def _layers(layout: Layout, viewport: tuple[int, int]) -> list[Layer]:
         return []
     layout.placed = [entry for entry in layout.placed if entry[0].__class__ is not Anchored]
     found: list[tuple[float, list[Layer]]] = []
-    for (anchor, *area) in anchors:
+    for anchor, *area in anchors:
         for node in anchor.node.overlays:
             is_fixed = node.style.position == "fixed"
             own = Layout(layout.keeps_texts)
             _place_over(own, node, (0.0, 0.0, *map(float, viewport)) if is_fixed else area, anchor.node)
             inside = [layer._replace(is_fixed=is_fixed or layer.is_fixed) for layer in _layers(own, viewport)]
             order = node.style.declared.get("z-index", 0.0)
-            found.append((order if isinstance(order, float) else 0.0, [Layer(node.element, own.placed, is_fixed), *inside]))
+            found.append(
+                (order if isinstance(order, float) else 0.0, [Layer(node.element, own.placed, is_fixed), *inside])
+            )
     return [layer for _, layers in sorted(found, key=lambda entry: entry[0]) for layer in layers]
 
 

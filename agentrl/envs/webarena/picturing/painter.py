@@ -16,7 +16,17 @@ from agentrl.envs.webarena.layout.inline import Text
 from agentrl.envs.webarena.layout.style import Style
 from agentrl.envs.webarena.layout.text import run_of, text_width
 from agentrl.envs.webarena.picturing.images import Images
-from agentrl.envs.webarena.picturing.paper import BLACK, WHITE, Area, Colour, Paper, area_of, colour_of, fitting, opacity_of
+from agentrl.envs.webarena.picturing.paper import (
+    BLACK,
+    WHITE,
+    Area,
+    Colour,
+    Paper,
+    area_of,
+    colour_of,
+    fitting,
+    opacity_of,
+)
 
 _ACCENT, _BORDER, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
 _BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}

@@ -30,7 +30,12 @@ SESSION_TABLE = """CREATE TABLE session (
 CREATE INDEX session_token ON session (site, token);"""
 FONT = "site.ttf"
 Found = TypeVar("Found")
-STATIC_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".png": "image/png", ".ttf": "font/ttf"}
+STATIC_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".ttf": "font/ttf",
+}
 
 
 class NotFound(Exception):

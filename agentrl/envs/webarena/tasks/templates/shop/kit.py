@@ -11,7 +11,7 @@ from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE
 from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters
+from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters, Reveal
 from agentrl.envs.webarena.tasks.vocabulary import Row, done, exists
 
 SITES = ("shopping",)
@@ -88,7 +88,12 @@ def checkout(row: Parameters) -> list[On]:
     ]
 
 
-TO_CART = On(SHOP, [Click("a.showcart")], when=exists("store", "SELECT 1 FROM cart_item WHERE customer_id = ?", AGENT))
+OPEN_CART = Reveal("#minicart", "click", "a.showcart")
+TO_CART = On(
+    SHOP,
+    [OPEN_CART, Click("#minicart a.viewcart")],
+    when=exists("store", "SELECT 1 FROM cart_item WHERE customer_id = ?", AGENT),
+)
 
 # ---------------------------------------------------------------------- things to ask about
 
