@@ -96,8 +96,8 @@ class DomEvaluationPage:
 class DomBackend:
     """The agent's browser over a world of embedded sites; see `Backend` for what its methods do.
 
-    It runs no scripts, but knows what those of the sites do (`behaviours`); pictures of pages are drawn from their layout. May be used from several threads, one call at a
-    time.
+    It runs no scripts, but knows what those of the sites do (`behaviours`); pictures of pages are drawn from their
+    layout. May be used from several threads, one call at a time.
     """
 
     def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT) -> None:

@@ -60,7 +60,8 @@ def issue(context: Context) -> Response:
     row, edits = tickets.ticket_of(context, project, "issues"), context.query("edit")
     offered = tickets.choices(context, project) if edits else {"people": (), "labels": ()}
     return context.page(
-        "issue.html", project=project, edits=edits, people=offered["people"], choices=offered["labels"], row=row, notes=tickets.notes_of(db, "issues", row["id"]),
+        "issue.html", project=project, edits=edits, people=offered["people"], choices=offered["labels"], row=row,
+        notes=tickets.notes_of(db, "issues", row["id"]),
         labels=tickets.labels_of(db, "issues", row["id"]), milestone=db.get("milestone", row["milestone_id"] or 0),
         may_edit=tickets.may_edit(context, project, "issues", row), may_plan=project.allows(REPORTER),
         **tickets.people_by_id(db, row, "author_id", "assignee_id"),

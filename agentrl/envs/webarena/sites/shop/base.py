@@ -38,7 +38,8 @@ class Shop(Site):
             "store": STORE_NAME, "menu": menu,
             "submenus": {category["id"]: db.rows(children, category["id"]) for category in menu},
             "cart": cart, "cart_count": sum(item["qty"] for item in cart), "cart_total": subtotal(cart),
-            "wish_count": wishes, "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(path),
+            "wish_count": wishes, "money": money, "day": short_date, "stars": stars, "searched": "",
+            "back": encoded_path(path),
         }  # fmt: skip
 
 

@@ -20,6 +20,8 @@ FIRST_RESULTS = 8  # a person sees these without turning the page
 STRIDE = 15  # of so many products each template asks about one
 PHRASE = 48  # characters of a title that a person would type
 
+REVIEWS = Reveal("#reviews", "click", "#tab-reviews")
+
 # ---------------------------------------------------------------------- ways
 
 

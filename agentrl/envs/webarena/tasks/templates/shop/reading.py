@@ -13,9 +13,10 @@ from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.products import catalogue
 from agentrl.envs.webarena.sites.store.reviews import complaints
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Reveal, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
     FIRST_RESULTS,
+    REVIEWS,
     SHOP,
     SITES,
     about,
@@ -32,6 +33,7 @@ from agentrl.envs.webarena.tasks.templates.shop.kit import (
 )
 from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at
 
+MORE = Reveal("#additional", "click", "#tab-additional")
 WORDED = 10  # reviews on the first page of a product
 SORTINGS = {
     "by price from low to high": ("Price", "price", "asc"),
@@ -48,7 +50,7 @@ SORTINGS = {
     ("What is the {field} of the product \"{product}\"?", "Tell me the {field} of this product: {product}",
      "Look up \"{product}\" in the shop and give me its {field}."),
     lambda row: answer(amount(row["value"]) if row["field"] == "price" else row["value"].removesuffix(" lbs")),
-    lambda row: on_product(row, Answer(row["value"])),
+    lambda row: on_product(row, *([MORE] if row["field"] == "weight" else []), Answer(row["value"])),
 )  # fmt: skip
 def product_field(world: World) -> Iterator[Row]:
     for row in products(world, 0):
@@ -85,7 +87,7 @@ def price_difference(world: World) -> Iterator[Row]:
      "List the reviewers of \"{product}\" who are unhappy about {aspect}.",
      "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?"),
     lambda row: answer(*row["authors"], without=row["others"]),
-    lambda row: on_product(row, Answer(", ".join(row["authors"]))),
+    lambda row: on_product(row, REVIEWS, Answer(", ".join(row["authors"]))),
 )  # fmt: skip
 def reviewers_complaining(world: World) -> Iterator[Row]:
     """Who is unhappy about an aspect of a product, and who else reviewed it."""
@@ -110,7 +112,7 @@ def reviewers_complaining(world: World) -> Iterator[Row]:
     "shop-count-star-reviews", SITES, "count-items",
     ("How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
      "Count the {stars}-star reviews of this product and answer with just the number: {product}"),
-    lambda row: answer(row["value"]), lambda row: on_product(row, Answer(row["value"])),
+    lambda row: answer(row["value"]), lambda row: on_product(row, REVIEWS, Answer(row["value"])),
     held_out=True,
 )  # fmt: skip
 def count_star_reviews(world: World) -> Iterator[Row]:
