@@ -12,6 +12,7 @@ from agentrl.envs.webarena.sites.messages import Response
 if TYPE_CHECKING:
     from agentrl.envs.webarena.sites.site import Context
 
+CALENDAR = "/.calendar"  # on every site
 FORMATS = {"iso": "{0:%Y-%m-%d}", "us": "{0.month}/{0.day}/{0.year}"}  # how the field wants its date
 
 
@@ -29,7 +30,7 @@ def month_page(context: Context) -> Response:
 
     def address(months: int) -> str:
         years, rest = divmod(12 * year + month - 1 + months, 12)
-        return f"/.calendar?field={field}&form={form}&month={years}-{rest + 1:02}"
+        return f"{CALENDAR}?field={field}&form={form}&month={years}-{rest + 1:02}"
 
     title = f"{calendar.month_name[month]} {year}"
     return context.page("calendar.html", field=field, month=title, weeks=weeks, earlier=address(-1), later=address(1))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.webarena.layout.text import font_file
-from agentrl.envs.webarena.sites.calendar import month_page
+from agentrl.envs.webarena.sites.calendar import CALENDAR, month_page
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Request, Response
 
@@ -187,7 +187,6 @@ class Site:
         self.name, self.folder, self.cookie = name, folder, cookie
         self.user_table, self.login_path = user_table, login_path
         self.routes: list[Route] = []
-        self.get("/.calendar")(month_page)
 
     def get(self, *paths: str) -> Callable[[Handler], Handler]:
         """Register a function for GET requests of these paths."""
@@ -214,6 +213,8 @@ class Site:
             return static(self.folder, request.path.removeprefix("/static/"))
         try:
             with db.atomic():
+                if request.method == "GET" and request.path == CALENDAR:
+                    return month_page(Context(self, request, db))
                 for route in self.routes:
                     if route.method == request.method and (found := route.pattern.fullmatch(request.path)):
                         return route.handler(Context(self, request, db, found.groupdict()))

@@ -228,6 +228,32 @@ def sort_search(world: World) -> Iterator[Row]:
                 yield {"query": kind, "sorting": sorting}
 
 
+@template(
+    "shop-open-from-menu", SITES, "open-menu",
+    ("Use the menu of the shop to open {child} under {parent}.",
+     "In the shop's menu, choose {child}, which stands under {parent}.", "Go to {parent}, {child} through the menu."),
+    lambda row: ends_at(f"{SHOP}/{row['url_path']}.html"),
+    lambda row: [
+        On(SHOP, [
+            Reveal(_entry(row), "hover", f"a.level-top[href='/{row['url_path'].partition('/')[0]}.html']"),
+            Click(_entry(row)),
+        ]),
+        done(category_page(row)),
+    ],
+)  # fmt: skip
+def open_from_menu(world: World) -> Iterator[Row]:
+    """What opens when the pointer is on an entry of the menu."""
+    for row in store(world).rows(
+        "SELECT child.name AS child, child.url_path, parent.name AS parent FROM category AS child"
+        " JOIN category AS parent ON parent.id = child.parent_id WHERE parent.parent_id IS NULL ORDER BY child.id"
+    ):
+        yield {name: row[name] for name in ("url_path", "child", "parent")}
+
+
+def _entry(row: Parameters) -> str:
+    return f".submenu a[href='/{row['url_path']}.html']"
+
+
 LISTS = (
     Template(
         "shop-count-category", SITES, "count-items",
@@ -261,6 +287,6 @@ LISTS = (
         ),
         lambda row: _is_sorted(_sorted_category_path(row), row["sorting"], "asc"), _sort_category,
     ),
-    filter_price, sort_search,
+    filter_price, sort_search, open_from_menu,
 )  # fmt: skip
 TEMPLATES = (product_field, price_difference, reviewers_complaining, count_star_reviews, *LISTS)
