@@ -43,44 +43,31 @@ def prepare(folder: Path) -> None:
         nltk.data.path.insert(0, str(folder / "nltk"))
 
 
-def bid(observation: dict, selector: str) -> str:
-    """BrowserGym's id of the first element whose attributes or text have these words, out of its accessibility tree."""
+def bid(observation: dict, words: str) -> str:
+    """BrowserGym's id of the first element whose line in the accessibility tree has these words."""
     from browsergym.utils.obs import flatten_axtree_to_str
 
     tree = flatten_axtree_to_str(observation["axtree_object"])
-    line = next(line for line in tree.splitlines() if selector in line)
+    line = next(line for line in tree.splitlines() if words in line)
     return line[line.index("[") + 1 : line.index("]")]
 
 
-def subscribe(env, observation) -> float:
-    """Task 521: subscribe to the newsletter. BrowserGym evaluates after every action, which opens the page anew: what
-    belongs together must be one action."""
-    observation, *_ = env.step(f"goto('{SITES['sites']['shopping']}/newsletter/manage/')")
-    box, save = bid(observation, "checkbox 'General Subscription'"), bid(observation, "button 'Save'")
-    _, reward, *_ = env.step(f"click('{box}')\nclick('{save}')")
-    return reward
-
-
-def describe(env, observation) -> float:
-    """Task 401: change the biography on the forum."""
-    observation, *_ = env.step(f"goto('{SITES['sites']['reddit']}/user/MarvelsGrantMan136/edit_biography')")
-    return 0.0
-
-
 def main() -> None:
-    """Play each task, first doing nothing, then what is asked."""
+    """Task 521, "Subscribe to the newsletter": first doing nothing, then what is asked. BrowserGym evaluates after
+    every action, which opens the page anew: what belongs together must be one action."""
     import browsergym.webarenalite  # noqa: F401 (registers the tasks)
     import gymnasium as gym
     from browsergym.core.action.highlevel import HighLevelActionSet
 
     grammar = HighLevelActionSet(subsets=["webarena"], strict=True, multiaction=True)
-    for task, play in ((521, subscribe),):
-        env = gym.make(f"browsergym/webarenalite.{task}", action_mapping=grammar.to_python_code, slow_mo=0)
-        observation, _ = env.reset()
-        print(f"task {task}: {observation['goal']}")
-        _, idle, *_ = env.step("noop(100)")
-        print(f"reward {idle} before, {play(env, observation)} after")
-        env.close()
+    env = gym.make("browsergym/webarenalite.521", action_mapping=grammar.to_python_code, slow_mo=0, timeout=60_000)
+    observation, _ = env.reset()  # logs in
+    print(observation["goal"])
+    observation, before, *_ = env.step(f"goto('{SITES['sites']['shopping']}/newsletter/manage/')")
+    box, save = bid(observation, "checkbox 'General Subscription'"), bid(observation, "button 'Save'")
+    _, after, *_ = env.step(f"click('{box}')\nclick('{save}')")
+    print(f"reward {before} before, {after} after")
+    env.close()
 
 
 if __name__ == "__main__":
