@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any
 
@@ -21,6 +22,8 @@ class Listening(Common):
     """Where to listen; 0 takes any free port."""
     host: str = "127.0.0.1"
     """A loopback address."""
+    ports: bool = False
+    """Give each part of the site a port of its own, from the next one on: for clients that know no names of hosts."""
 
 
 @dataclass(kw_only=True)
@@ -68,12 +71,23 @@ def serve_site(site: Site, where: Listening, options: dict[str, Any]) -> int:
 
     check_address(where.host, where.port)  # before the site is made, which may take a while
     served = site.load()(**options)
-    with listen(where.host, where.port) as listener:
+    names: tuple[str, ...] = getattr(served, "parts", ()) if where.ports else ()
+    if where.ports and not names:
+        raise ConfigError("this site has no parts that could have ports of their own")
+    with ExitStack() as stack:
+        first = where.port
+        listener = stack.enter_context(listen(where.host, first))
+        numbers = range(first + 1, first + 1 + len(names)) if first else [0] * len(names)
+        others = [stack.enter_context(listen(where.host, number)) for number in numbers]
         url = address(listener)
+        if names:
+            served.at_ports({name: address(other) for name, other in zip(names, others, strict=True)}, url)
         if where.json:
             print_json({"schema": 1, "url": url, **served.facts})
         log(f"{served.summary} at {url}; Ctrl-C ends it")
-        serve(served.app, listener)
+        for name, place in served.facts["sites"].items() if names else ():
+            log(f"  {name}: {place}")
+        serve(served.app, listener, *others)
     return 0
 
 

@@ -96,6 +96,6 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(app: Any, listener: socket.socket) -> None:
+def serve(app: Any, *listeners: socket.socket) -> None:
     """Serve until interrupted."""
-    limited_server(LoopbackOnly(app)).run(sockets=[listener])
+    limited_server(LoopbackOnly(app)).run(sockets=list(listeners))

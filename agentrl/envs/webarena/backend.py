@@ -94,7 +94,8 @@ class EvaluationPage(Protocol):
 
 class Backend(Protocol):
     """The agent's browser. Elements are named by their ids in the newest view. Actions that cannot be done raise
-    `ActionFailed` and change nothing."""
+    `ActionFailed` and change nothing. Between a view and the next action time passes: what a page of the embedded sites
+    was to show later is there before the action."""
 
     labelling: str  # which elements have ids: `INNERMOST`, `WHOLE` or `LINES` of `layout.page`; set before `start`
 
@@ -128,6 +129,9 @@ class Backend(Protocol):
 
     def write(self, text: str) -> None:
         """Type into the field that has the keyboard, behind what it holds; a line break presses Enter."""
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """Press the left button at one place of the viewport and release it at another."""
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""

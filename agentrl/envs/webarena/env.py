@@ -60,6 +60,23 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     those of the benchmark's sites (Magento, Postmill, GitLab, OpenStreetMap), so that its evaluators run on them
     unchanged.
 
+    Pages behave as on the real sites, by a script in a browser and in the same way without one:
+
+    - Menus open while the pointer is on them (`Hover` on the shop's categories). The mini cart, drop-downs with a
+      filter (labels and assignee of an issue), dialogs and confirmations (members of projects and groups), tabs (a
+      product's details and reviews) and calendars beside date fields open by a click; a click elsewhere or Escape
+      closes them, and what lies under them cannot be clicked.
+    - Content comes late: the box of a merge request first says that it checks. It is there at the next action,
+      whichever that is (`Wait` is one that does nothing else), so that ids of earlier observations may be stale. For a
+      person it comes after 0.8 seconds.
+    - Lists of activity go on where they are scrolled to their end.
+    - The map is zoomed and moved in place by its buttons, dragged with the mouse (by persons, and clients with a
+      mouse), and opens a menu on a right click.
+
+    Behaviour is a part of snapshots: a fork keeps an open menu open. Without a script links lead to the same. What does
+    not behave: double clicks are clicks, the wheel does not zoom the map, nothing is dropped on anything, menus have
+    two levels and do not open by keys, and no address changes without a page load.
+
     ## Observations
     `{"text"}`: the instruction, what became of the last action where that is worth a word, and the part of the page
     that is in view (1280 x 720 pixels), in one of four forms (`observation_mode`):

@@ -24,7 +24,19 @@ from agentrl.envs.webarena.tasks.addresses import default_addresses, fill_in, re
 from agentrl.envs.webarena.tasks.generated import Instance, Joined
 from agentrl.envs.webarena.tasks.schema import task_from_json
 from agentrl.envs.webarena.tasks.source import Found
-from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Choose, Click, Fill, Goto, On, Parameters, Switch
+from agentrl.envs.webarena.tasks.template import (
+    Act,
+    Answer,
+    Check,
+    Choose,
+    Click,
+    Fill,
+    Goto,
+    On,
+    Parameters,
+    Reveal,
+    Switch,
+)
 
 CLICKABLE = "a, button, input, select, textarea, summary, label"
 AROUND = ("a", "button", "select", "label", "summary")  # a click on these is one on what is inside
@@ -62,7 +74,10 @@ def with_addresses(text: str, quoted: Callable[[str], str] = str) -> str:
 
 
 def _is_done(act: Act, view: View) -> bool:
-    """Is a field filled in already? A click or an answer never is: it leads elsewhere, and so does Enter."""
+    """Is a field filled in already, or a panel shown? A click or an answer never is: it leads elsewhere, and so does
+    Enter."""
+    if isinstance(act, Reveal):
+        return any(element in view.boxes for element in _found(act.shows, view))
     if not isinstance(act, Fill | Choose | Check) or (isinstance(act, Fill) and act.enter):
         return False
     field = next(iter(_found(act.selector, view)), None)
@@ -84,8 +99,10 @@ def _action(act: Act, view: View) -> Action | None:
         return Action("goto", text=with_addresses(act.url))
     if isinstance(act, Switch):
         return Action("tab_focus", number=act.tab)
+    if isinstance(act, Reveal) and act.by in ("wait", "scroll_down"):
+        return Action(act.by)
     fitting = _found(act.selector, view)
-    if isinstance(act, Click) and act.text is not None:
+    if isinstance(act, Click | Reveal) and act.text is not None:
         wanted = " ".join(act.text.split())
         fitting = [element for element in fitting if text_of(element) == wanted]
     for element in fitting:
@@ -95,8 +112,9 @@ def _action(act: Act, view: View) -> Action | None:
         if label is not None:
             if isinstance(act, Fill):
                 return Action("search" if act.enter else "type", element=label, text=act.text)
-            chosen = isinstance(act, Choose)
-            return Action("select", element=label, text=act.option) if chosen else Action("click", element=label)
+            if isinstance(act, Choose):
+                return Action("select", element=label, text=act.option)
+            return Action(act.by if isinstance(act, Reveal) else "click", element=label)
     for element in fitting:  # none can be acted on here: scroll to the first that scrolling leads to
         box = view.boxes.get(element)
         if box is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -20,6 +21,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
 from agentrl.envs.common.visitors import NoRoom, Visitors
+from agentrl.envs.webarena.ports import KEY, WorldsByKey
 from agentrl.envs.webarena.sites import messages
 from agentrl.envs.webarena.sites.places import PLACES, Place, base_file, cookies
 from agentrl.envs.webarena.sites.site import static
@@ -50,13 +52,20 @@ STYLE = """main { padding: 32px 40px; width: 1000px; } h1 { padding: 0 0 8px 0; 
 .card h2 { width: 260px; } .about { flex: 1; } .account { width: 300px; color: #66707c; font-size: 13px; }"""
 
 
-def start_page(places: Mapping[str, Place], port: int | None, changes: Mapping[str, Any]) -> str:
-    """The HTML. `changes` is what the visitor has changed: data -> table -> rows."""
+def start_page(
+    places: Mapping[str, Place],
+    port: int | None,
+    changes: Mapping[str, Any],
+    addresses: Mapping[str, str] | None = None,
+) -> str:
+    """The HTML. `changes` is what the visitor has changed: data -> table -> rows; `addresses` are those of the sites,
+    where they have ports of their own."""
     cards = ""
     for name, place in places.items():
         title, about = ABOUT.get(name, (name, ""))
         parts, account = urlsplit(place.url), place.account
         address = f"http://{parts.hostname}{f':{port}' if port else ''}{parts.path or '/'}"
+        address = address if addresses is None else addresses[name]
         who = f"{escape(account.name)}<br>password {escape(account.password)}" if account else "no account is needed"
         cards += (
             f'<div class="card"><h2><a href="{escape(address)}">{escape(title)}</a></h2>'
@@ -77,7 +86,8 @@ def start_page(places: Mapping[str, Place], port: int | None, changes: Mapping[s
 class WebSites:
     """The application; `app` is what an ASGI server runs."""
 
-    def __init__(self, names: tuple[str, ...], most: int, idle: float) -> None:
+    def __init__(self, names: tuple[str, ...], most: int, idle: float, logged_in: bool = True) -> None:
+        self.logged_in = logged_in
         self.places = {name: PLACES[name] for name in names}
         for data in {place.data for place in self.places.values()}:
             base_file(data)  # built before the first visitor comes
@@ -85,7 +95,14 @@ class WebSites:
         origins = "|".join(re.escape(place.origin) for place in self.places.values())
         self._addresses = re.compile(rf'\s(?:href|src|action)="(?:{origins})(?=[/"?#])')
         self.visitors = Visitors[World](most, idle)
-        self.facts = {"sites": {name: place.url for name, place in self.places.items()}}
+        self.facts: dict[str, Any] = {"sites": {name: place.url for name, place in self.places.items()}}
+        self.parts = tuple(self.places)  # what may have a port of its own
+        self._ports: WorldsByKey | None = None
+
+    def at_ports(self, addresses: Mapping[str, str], start: str) -> None:
+        """Answer under these addresses from now on, one for each site, and the start page under its own."""
+        self._ports = WorldsByKey(self.places, addresses, start, self.visitors, self.logged_in)
+        self.facts = {"sites": self._ports.addresses, "start": start}
 
     @property
     def summary(self) -> str:
@@ -98,10 +115,15 @@ class WebSites:
             return
         request = Request(scope, receive)
         host = _Host.of(request)
-        response = await self._answer(request, host)
-        own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
+        if self._ports is not None:
+            response = await self._at_port(request, host, self._ports)
+            own = " ".join(("'self'", *self._ports.origins.values()))
+        else:
+            response = await self._answer(request, host)
+            own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
         response.headers["Content-Security-Policy"] = (
-            "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
+            "img-src 'self' data:; font-src 'self'; "
             f"form-action {own}; base-uri 'none'; frame-ancestors 'none'"
         )
         response.headers["X-Content-Type-Options"] = "nosniff"
@@ -125,6 +147,23 @@ class WebSites:
         if world is None:
             back = _target(request) if request.method == "GET" else urlsplit(PLACES[name].url).path
             return RedirectResponse(f"{_start_url(request)}/enter?site={name}&to={quote(back, safe='')}", 303)
+        return await self._from_site(request, host, self.places[name], world)
+
+    async def _at_port(self, request: Request, host: _Host, ports: WorldsByKey) -> Response:
+        """The same where every site has a port of its own, which says which one is asked."""
+        path, name = request.scope["path"], ports.site_at(request.scope.get("server"))
+        if request.method not in METHODS:
+            return PlainTextResponse("this method is not known here\n", 405)
+        if path.startswith("/static/"):
+            found = static(self.places[name or self.parts[0]].site.folder, path.removeprefix("/static/"))
+            return _passed_on(found, found.body)
+        try:
+            special, world = await run_in_threadpool(ports.answer, request, name)
+        except NoRoom:
+            return PlainTextResponse("All places are taken at the moment. Try again in some minutes.\n", 503)
+        if special is not None or name is None:
+            page = start_page(self.places, host.port, world.changes(), ports.addresses)
+            return special or Response(page, media_type="text/html")
         return await self._from_site(request, host, self.places[name], world)
 
     async def _at_start(self, request: Request, host: _Host) -> Response:
@@ -170,7 +209,8 @@ class WebSites:
         response = RedirectResponse(path if re.match(r"/(?![/\\])", path) else "/", 303)
         response.set_cookie(COOKIE, name, httponly=True, samesite="lax")
         place = self.places[site]
-        _set_cookies(response, {place.site.cookie: None} | cookies((site,)).get(place.origin, {}))
+        account = cookies((site,)).get(place.origin, {}) if self.logged_in else {}
+        _set_cookies(response, {place.site.cookie: None} | account)
         return response
 
     async def _from_site(self, request: Request, host: _Host, place: Place, world: World) -> Response:
@@ -186,11 +226,13 @@ class WebSites:
             "GET" if request.method == "HEAD" else request.method,
             place.origin + _target(request),
             fields,
-            {name: value for name, value in request.cookies.items() if name != COOKIE},
+            {name: value for name, value in request.cookies.items() if name not in (COOKIE, KEY)},
             b"" if is_form else body,
             {name.lower(): value for name, value in request.headers.items()},
         )
         found = await run_in_threadpool(world.fetch, asked)
+        if self._ports is not None:
+            return self._ports.passed_on(found, partial(_set_cookies, values=found.cookies))
         response = _passed_on(found, self.linked(found.body, host.suffix))
         if found.location is not None:
             origins = (known.origin for known in self.places.values())
@@ -207,18 +249,24 @@ class WebSites:
 
 
 def make_site(
-    *, sites: tuple[str, ...] = tuple(PLACES), max_sessions: int = 100, idle_minutes: float = 30.0, **unknown: Any
+    *,
+    sites: tuple[str, ...] = tuple(PLACES),
+    max_sessions: int = 100,
+    idle_minutes: float = 30.0,
+    logged_in: bool = True,
+    **unknown: Any,
 ) -> WebSites:
-    """The sites of these names (default: all), for at most `max_sessions` visitors at a time."""
+    """The sites of these names (default: all), for at most `max_sessions` visitors at a time, who are `logged_in`."""
     if unknown:
-        raise ConfigError(f"the sites take sites, max_sessions and idle_minutes; got {', '.join(sorted(unknown))}")
+        known = "sites, max_sessions, idle_minutes and logged_in"
+        raise ConfigError(f"the sites take {known}; got {', '.join(sorted(unknown))}")
     if isinstance(sites, str) or not sites:
         raise ConfigError(f"sites must be a list with some of {', '.join(PLACES)}; got {sites!r}")
     for name in sites:
         if name not in PLACES:
             raise ConfigError(f"there is no site {name!r}.{did_you_mean(str(name), PLACES)}")
     most = whole_number("max_sessions", max_sessions, at_least=1)
-    return WebSites(tuple(sites), most, 60 * positive_number("idle_minutes", idle_minutes))
+    return WebSites(tuple(sites), most, 60 * positive_number("idle_minutes", idle_minutes), bool(logged_in))
 
 
 class _Host(NamedTuple):

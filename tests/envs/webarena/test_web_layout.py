@@ -29,7 +29,7 @@ VIEWPORT = (1280, 720)
 def test_boxes_are_those_of_chromium(case: dict[str, Any]) -> None:
     document = Document(f'<!doctype html><body><section style="padding:1px">{case["html"]}</section></body>')
     opened = {document.elements[number] for number in initially_open(document)}
-    placed = {element: box for element, *box in lay_out(document.root, cascade((BASE,)), opened, 1280).boxes}
+    placed = {element: box for element, *box in lay_out(document.root, cascade((BASE,)), opened, VIEWPORT).boxes}
     elements = list(document.root.find("body/section").iter("*"))[1:]
     assert [element.tag for element in elements] == [tag for tag, *_ in case["boxes"]]
     for element, (tag, *wanted) in zip(elements, case["boxes"], strict=True):
@@ -46,7 +46,7 @@ def test_lines_break_in_the_same_places_wherever_the_text_stands() -> None:
 
 
 def height_of(html: str) -> float:
-    return lay_out(Document(html).root, cascade((BASE,)), (), 1280).height
+    return lay_out(Document(html).root, cascade((BASE,)), (), VIEWPORT).height
 
 
 @pytest.mark.parametrize(

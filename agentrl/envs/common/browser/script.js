@@ -218,10 +218,21 @@ globalThis.agentrl = (() => {
   const held = () => elements.map((element, number) => [number, isControl(element) ? changed(element) : null])
     .filter(([, text]) => text !== null);
 
+  const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
   return {
     read,
     held,
-    tick: () => new Promise((done) => setTimeout(done, 0)),
+    // Let the page do what it has begun, and wait for what it fetches where it says so.
+    async tick() {
+      await pause(0);
+      while (document.documentElement.hasAttribute("data-loading")) await pause(2);
+    },
+    // Tell a page of the embedded sites that time has passed.
+    async turn() {
+      document.dispatchEvent(new Event("agentrl:turn"));
+      await this.tick();
+    },
     frames: () => new Promise((done) => {
       requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
       setTimeout(() => done(false), 200);  // a page that is not painted has no frames
@@ -295,6 +306,7 @@ globalThis.agentrl = (() => {
         target = node || page;
       }
       target.scrollBy({top: by, behavior: "instant"});
+      return document.querySelector("[data-more]") ? this.frames() : true;  // the page hears of it in the next one
     },
     restore(saved) {
       elements = [document.documentElement, ...document.documentElement.querySelectorAll("*")];

@@ -312,6 +312,12 @@ class BrowserTab:
         """Move the mouse."""
         await self._input(self.page.mouse.move(x, y), deadline)
 
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], *, deadline: float | None = None) -> None:
+        """Move the mouse to one place, press its left button, and release it at another."""
+        mouse = self.page.mouse
+        for work in (mouse.move(*start), mouse.down(), mouse.move(*end), mouse.up()):
+            await self._input(work, deadline)
+
     async def press(self, keys: str, *, deadline: float | None = None) -> None:
         """A key or combination in Playwright's spelling."""
         await self._input(self.page.keyboard.press(keys), deadline)

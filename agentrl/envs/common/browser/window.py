@@ -32,8 +32,11 @@ _POPUP_WAIT = 5.0  # seconds: the most that a window costs which the browser did
 class Window:
     """Shares nothing with other windows: cookies, storage, cache and connections are its own."""
 
-    def __init__(self, engine: Engine, gateway: Gateway, viewport: tuple[int, int], **options: Any) -> None:
+    def __init__(
+        self, engine: Engine, gateway: Gateway, viewport: tuple[int, int], *, script: str = "", **options: Any
+    ) -> None:
         self.engine, self.gateway, self.viewport = engine, gateway, viewport
+        self._script = script  # run on every page before its own
         self._options = options  # more for Playwright's `new_context`, such as storage_state
         self._context: BrowserContext | None = None
         self._own = 0  # pages being opened by us
@@ -50,7 +53,7 @@ class Window:
             timezone_id="UTC", reduced_motion="reduce", proxy={"server": proxy, "bypass": THROUGH_PROXY},
             **self._options,
         )  # fmt: skip
-        await self._context.add_init_script(_FORBIDDEN)
+        await self._context.add_init_script(_FORBIDDEN + self._script)
         self._context.on("page", self._page_opened)
 
     @property

@@ -16,6 +16,7 @@ from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Wind
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, EvaluationPage, View
 from agentrl.envs.webarena.browsing import chromium
+from agentrl.envs.webarena.browsing.behaviours import EDITED, LATE
 from agentrl.envs.webarena.browsing.dom import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import Contents
 from agentrl.envs.webarena.browsing.input import check_click
@@ -33,12 +34,14 @@ from agentrl.envs.webarena.browsing.loading import (
     without_fragment,
 )
 from agentrl.envs.webarena.browsing.session import Entry, Session, Tab, typed_address
+from agentrl.envs.webarena.layout.document import serialise
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World, place_of
 
 _HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
 _MAX_PAGES = 50
+_TURNS = "window.agentrlTurns = true;"  # on these pages time passes with the actions of the agent
 
 
 class Responding:
@@ -60,6 +63,8 @@ class Responding:
 
     def __call__(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """The answer to a request of the browser."""
+        if headers.get("sec-fetch-dest") == "empty" and method == "GET":  # a page of which the present one takes a part
+            return self._fetched(url)
         if headers.get("sec-fetch-dest") != "document":
             # Style sheets and pictures. Asked for without cookies: they must not use up a message meant for a page.
             if method != "GET" or urlsplit(url).path == "/favicon.ico":
@@ -82,6 +87,13 @@ class Responding:
             stored = self.loader.page(url, response)
         self._redirects = 0
         return self._shown(stored)
+
+    def _fetched(self, url: str) -> Answer:
+        found = self.loader.fetch(Request("GET", url, (), self.loader.cookies.get(origin_of(url), {})))
+        headers = {**_HTML, "content-type": found.content_type}
+        if found.location is not None and 300 <= found.status < 400:
+            return Answer(status=303, headers={**headers, "location": found.location})
+        return Answer(found.text.encode(), found.status, headers)
 
     def refuse(self, url: str) -> Answer:
         """The page in the place of one that may not be opened."""
@@ -143,7 +155,8 @@ class BrowserBackend(chromium.ChromiumBackend):
 
     def _open_window(self) -> Window:
         fence = Fence(place.origin for place in PLACES.values())
-        return Window(engine(), Gateway(fence, self._responding, self._responding.refuse), self.viewport)
+        gateway = Gateway(fence, self._responding, self._responding.refuse)
+        return Window(engine(), gateway, self.viewport, script=_TURNS)
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
@@ -295,7 +308,9 @@ class BrowserBackend(chromium.ChromiumBackend):
             del self._session.tabs[number]
 
     def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
-        entry = self._session.entry
+        entry, root = self._session.entry, document.root
+        if root.get(EDITED) is not None and (html := serialise(root)) != entry.page.html:
+            entry.page = entry.page.edited(html)  # what the page has made of itself is a part of its history
         entry.scroll, entry.focus, entry.selected = reading["scroll"], reading["focus"], reading["selected"]
         entry.changed = {number: text for number, text in reading["changed"]}
         if reading["opened"] or entry.opened is not None or "<details" in entry.page.html:
@@ -306,6 +321,10 @@ class BrowserBackend(chromium.ChromiumBackend):
             error=self._late or entry.page.error, **facts,
         )  # fmt: skip
 
+    async def _turn(self, tab: BrowserTab) -> None:
+        if LATE in self._session.entry.page.html:
+            await tab.call("turn", deadline=self._until())
+
     async def _before_leaving(self, tab: BrowserTab) -> None:
         held = await tab.call("held", deadline=self._until())
         self._session.entry.changed = {number: text for number, text in held}
@@ -315,6 +334,9 @@ class BrowserBackend(chromium.ChromiumBackend):
         assert document is not None  # the element comes out of it
         entry = self._session.entry
         check_click(element, document, Contents(document, entry.changed), entry.url)
+        link = next((node for node in (element, *element.iterancestors("a")) if node.tag == "a"), None)
+        if link is not None:  # should the click lead away, the page is left with the keyboard on the link
+            entry.focus, entry.selected = document.index.get(link), False
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:
@@ -352,6 +374,7 @@ class BrowserBackend(chromium.ChromiumBackend):
         tab = await self._evaluation_tab()
         if not await self._ask(tab, url):
             raise EnvFault(f"{url} did not load within {self.deadline:g} s")
+        await tab.call("turn", deadline=self._until())
         self._raise_fault()
         visits = tab.take_visits()
         return self._entry(visits[-1], Entry(blank(), BLANK)) if visits else Entry(blank(), BLANK)

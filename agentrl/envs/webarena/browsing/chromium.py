@@ -214,7 +214,9 @@ class ChromiumBackend(ABC):
     @acting
     async def refresh(self) -> None:
         """Look at the page anew."""
-        await self._settle(await self._current())
+        tab = await self._current()
+        await self._turn(tab)
+        await self._settle(tab)
 
     async def _read(self) -> dict[str, Any]:
         tab = await self._current()
@@ -291,15 +293,20 @@ class ChromiumBackend(ABC):
         with self._lock:
             self._act(self._point_at((left, top)))
 
+    async def _turn(self, tab: BrowserTab) -> None:  # noqa: B027 (a hook)
+        """Time has passed since somebody looked."""
+
     async def _call(self, function: str, *arguments: Any) -> None:
         """Let a function of the page's script act, and wait for what comes of it."""
         tab = await self._current()
+        await self._turn(tab)
         await tab.call(function, *arguments, deadline=self._until())
         await self._settle(tab)
 
     async def _point_at(self, place: int | tuple[float, float], button: str | None = None) -> None:
         """Move the mouse to an element or a point and, with a button, click it."""
         tab = await self._current()
+        await self._turn(tab)
         point = await self._point(tab, place) if isinstance(place, int) else place
         if button is None:
             await tab.move(*point, deadline=self._until())
@@ -318,6 +325,17 @@ class ChromiumBackend(ABC):
         with self._lock:
             self._act(self._point_at(self._number(labelled_element(self.view(), element))))
 
+    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """Press the left button at one place of the viewport and release it at another."""
+        with self._lock:
+            self._act(self._drag(start, end))
+
+    async def _drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        tab = await self._current()
+        await self._turn(tab)
+        await tab.drag(start, end, deadline=self._until())
+        await self._settle(tab)
+
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
         with self._lock:
@@ -327,6 +345,7 @@ class ChromiumBackend(ABC):
 
     async def _type(self, number: int, text: str, enter: bool) -> None:
         tab = await self._current()
+        await self._turn(tab)
         until = self._until()
         await tab.click(*await self._point(tab, number), deadline=until)
         typable = await tab.call("selectAll", number, deadline=until)
@@ -362,6 +381,7 @@ class ChromiumBackend(ABC):
 
     async def _press(self, keys: str) -> None:
         tab = await self._current()
+        await self._turn(tab)
         await tab.press(keys, deadline=self._until())
         await self._settle(tab)
 

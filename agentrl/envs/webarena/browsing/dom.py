@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.backend import VIEWPORT, Tab, View
+from agentrl.envs.webarena.backend import VIEWPORT, Box, Tab, View
+from agentrl.envs.webarena.browsing.behaviours import ground_of, having
 from agentrl.envs.webarena.browsing.forms import Contents, kind_of
 from agentrl.envs.webarena.browsing.input import (
     accepted_text,
@@ -65,7 +66,7 @@ class DomEvaluationPage:
             raise EnvFault(page.error)
         if page.status >= 500:
             raise EnvFault(f"{url} answered with status {page.status}")
-        self._entry = Entry(page, page.url)
+        self._entry = Entry(self._loader.whole_page(page), page.url)
 
     def content(self) -> str:
         """The HTML of the page: attributes as they are in the page, not what fields hold."""
@@ -98,8 +99,8 @@ class DomEvaluationPage:
 class DomBackend:
     """The agent's browser over a world of embedded sites; see `Backend` for what its methods do.
 
-    It runs no scripts; pictures of pages are drawn from their layout. May be used from several threads, one call at a
-    time.
+    It runs no scripts, but knows what those of the sites do (`behaviours`); pictures of pages are drawn from their
+    layout. May be used from several threads, one call at a time.
     """
 
     labelling = WHOLE
@@ -137,7 +138,9 @@ class DomBackend:
             return self._view[1]
 
     def refresh(self) -> None:
-        """Pages without scripts do not change by themselves."""
+        """Let come what was to come later."""
+        with self._lock:
+            self._session.turn()
 
     def picture(self, top: int, height: int) -> np.ndarray:
         """The page from `top` on, drawn in this process: close to what a browser shows."""
@@ -145,7 +148,7 @@ class DomBackend:
             view, page = self.view(), self._session.page
             base = resolved(view.url, page.document.base) or view.url
             painter = Painter(view, page.styles, self._images, lambda link: resolved(base, link))
-            return painter.paint(page.everything, self.viewport[0], top, height)
+            return painter.paint(page.everything(view.scroll), self.viewport[0], top, height)
 
     def _fetch_image(self, url: str) -> tuple[str, bytes]:
         """A picture on a page: its type and its contents, both empty where there is none."""
@@ -164,29 +167,65 @@ class DomBackend:
             self._session.open(url)
 
     def click(self, element: int, button: str = "left") -> None:
-        """Click an element. A right click opens no menu here, a middle click opens a link in a new tab."""
+        """Click an element. A right click opens the menu of a page that has one, a middle click a link in a new tab."""
         with self._lock:
             self._click(labelled_element(self.view(), element), button)
 
-    def _click(self, found: Any, button: str) -> None:
+    def _click(self, found: Any, button: str, at: tuple[float, float] | None = None) -> None:
+        """Click an element, `at` a point of the viewport or in its middle."""
         check_button(button)
+        session = self._session
+        found = session.turn(found)
+        if found.tag != "select":  # see `ChromiumBackend.click`
+            found = session.point(found)
         if button == "left":
-            activate(self._session, found)
-        elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
-            activate(self._session, found, new_tab=True)
+            activate(session, found)
+        elif button == "right":
+            session.move(found, "x={}&y={}".format(*self._within(found, at)))
+        elif next(found.iterancestors("a"), found).get("href") is not None:
+            activate(session, found, new_tab=True)
+
+    def _within(self, element: Any, at: tuple[float, float] | None) -> tuple[int, int]:
+        """Where a point, or the middle of an element, is in what takes right clicks around it."""
+        boxes, _ = self._session.page.at(self._session.entry.scroll)
+        around = boxes.get(ground_of(element)) or boxes[element]
+        if at is None:
+            box = boxes[element]
+            at = box.left + box.width / 2, box.top + box.height / 2
+        return int(at[0] - around.left), int(at[1] - around.top)
 
     def click_at(self, left: float, top: float, button: str = "left") -> None:
         """Click whatever is seen at this point of the viewport."""
         with self._lock:
-            self._click(self._session.page.element_at(left, top, self._session.entry.scroll), button)
+            self._click(self._seen_at(left, top), button, (left, top))
+
+    def _seen_at(self, left: float, top: float) -> Any:
+        return self._session.page.element_at(left, top, self._session.entry.scroll)
 
     def hover(self, element: int) -> None:
-        """Move the mouse to an element; nothing on these pages reacts to it."""
+        """Move the mouse to an element."""
         with self._lock:
-            labelled_element(self.view(), element)
+            found = labelled_element(self.view(), element)
+            self._session.point(self._session.turn(found))
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """Drag what stands at one place of the window to another."""
+        with self._lock:
+            session = self._session
+            session.turn()
+            boxes, _ = session.page.at(session.entry.scroll)
+            places = (place for place in having(session.page.document, "data-at") if _holds(boxes.get(place), start))
+            place = next(places, None)
+            if place is not None:
+                place, _ = session.click(session.point(place))
+                focus(session, place)
+                if start != end:
+                    session.move(place, f"dx={end[0] - start[0]}&dy={end[1] - start[1]}")
 
     def move_to(self, left: float, top: float) -> None:
-        """Move the mouse to a point; nothing on these pages reacts to it."""
+        """Move the mouse to this point of the viewport."""
+        with self._lock:
+            self._session.point(self._session.turn(self._seen_at(left, top)))
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
@@ -194,10 +233,12 @@ class DomBackend:
             field = self._control(element)
             accepted = accepted_text(field, text)
             session = self._session
+            field, _ = session.click(session.point(session.turn(field)))
             focus(session, field)
             session.contents.put(field, accepted)
+            session.held(field)
             if enter:
-                press_enter(session, field)
+                press_enter(session, focused_element(session))
 
     def press(self, key: str) -> None:
         """Press a key or combination on the focused element."""
@@ -216,6 +257,7 @@ class DomBackend:
         """Scroll "up" or "down" by two thirds of the viewport."""
         with self._lock:
             step = scroll_step(direction, self.viewport)
+            self._session.turn()
             self._session.scroll_to(self._session.entry.scroll + step)
 
     def select(self, element: int, option: str) -> None:
@@ -223,6 +265,7 @@ class DomBackend:
         with self._lock:
             found = self._control(element)
             number = option_with(option, found)
+            found = self._session.turn(found)
             focus(self._session, found)
             self._session.contents.put(found, str(number))
 
@@ -285,3 +328,10 @@ class DomBackend:
     def __setstate__(self, state: dict[str, Any]) -> None:
         DomBackend.__init__(self, state["world"], state["viewport"])
         self.load(state["saved"])
+
+
+def _holds(box: Box | None, point: tuple[int, int]) -> bool:
+    """Does a point lie in a box?"""
+    if box is None:
+        return False
+    return 0 <= point[0] - box.left < box.width and 0 <= point[1] - box.top < box.height

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentrl.envs.webarena.backend import ActionFailed, View
-from agentrl.envs.webarena.browsing import forms
+from agentrl.envs.webarena.browsing import behaviours, forms
 from agentrl.envs.webarena.browsing.session import Session, initially_open, link_address
 from agentrl.envs.webarena.layout.document import Document, option_text
 from agentrl.envs.webarena.layout.page import labelled_control
@@ -22,13 +22,16 @@ _NAMES = {
 _MODIFIERS = {"control", "shift", "alt"}
 _LINE = 40  # pixels that an arrow key scrolls
 _WITHOUT_EFFECT = {
-    "escape", "insert", "capslock", "control", "shift", "alt", "arrowleft", "arrowright", "control+c", "control+f",
+    "insert", "capslock", "control", "shift", "alt", "arrowleft", "arrowright", "control+c", "control+f",
     "control+s", "control+p", "control+shift", *(f"f{number}" for number in range(1, 13) if number != 5),
 }  # fmt: skip
 
 
 def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
-    """Click an element: the innermost thing around the place that reacts does."""
+    """Click an element: the innermost thing around the place that reacts does, unless the page has its own way."""
+    element, done = session.click(element)
+    if done or element is None:
+        return None
     for node in (element, *element.iterancestors()):
         if forms.kind_of(node):
             return _click_control(session, node)
@@ -45,6 +48,8 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
         if node.tag == "label":
             control = labelled_control(node, session.page.document)
             return None if control is None else _click_control(session, control)
+        if _takes_focus(node):
+            return focus(session, node)
     session.entry.focus = None
     session.version += 1
 
@@ -52,6 +57,8 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
 def check_click(element: Any, document: Document, contents: forms.Contents, url: str) -> None:
     """`ActionFailed` where a click on a page under this address would be refused: a disabled control, a form with
     contents that it does not accept, a link that leads nowhere."""
+    if behaviours.trigger_of(element) is not None:
+        return
     for node in (element, *element.iterancestors()):
         if node.tag == "a" and node.get("href") is not None:
             link_address(url, document.base, node.get("href"))
@@ -212,6 +219,7 @@ def option_with(text: str, select: Any) -> int:
 def press(session: Session, key: str) -> None:
     """Press a key or combination; `ActionFailed` if the key is unknown."""
     keys = normal(key)
+    session.turn()
     focused = focused_element(session)
     action = _ACTIONS.get(keys)
     if action is not None:
@@ -264,10 +272,11 @@ def _hold(session: Session, field: Any, text: str) -> None:
     if field.get("readonly") is not None or forms.is_disabled(field):
         return
     accepted = forms.acceptable(field, text)
-    if accepted is not None:
-        session.contents.put(field, accepted)
     session.entry.selected = False
     session.version += 1
+    if accepted is not None:
+        session.contents.put(field, accepted)
+        session.held(field)
 
 
 # ---------------------------------------------------------------------- what keys do
@@ -369,6 +378,7 @@ _ACTIONS: dict[str, Callable[[Session, Any], None]] = {
     "pageup": _scroll(-0.9),
     **dict.fromkeys(("end", "control+end"), _scroll(1e6)),
     **dict.fromkeys(("home", "control+home"), _scroll(-1e6)),
+    "escape": lambda session, focused: session.edit(behaviours.escaped(session.page.document)),
     **dict.fromkeys(("f5", "control+r"), lambda session, focused: session.reload()),
     "alt+arrowleft": lambda session, focused: session.travel(-1),
     "alt+arrowright": lambda session, focused: session.travel(1),

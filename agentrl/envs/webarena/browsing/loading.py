@@ -15,7 +15,8 @@ import msgspec
 
 from agentrl.core.cache import on_forget
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.layout.document import document, whole
+from agentrl.envs.webarena.browsing.behaviours import LATE, apply, arrived
+from agentrl.envs.webarena.layout.document import Document, document, whole
 from agentrl.envs.webarena.sites.messages import Fields, Request, Response
 from agentrl.envs.webarena.sites.world import World, place_of
 
@@ -119,6 +120,10 @@ class Page:
             return self._text
         return compress(self._text.encode(), 1)
 
+    def edited(self, html: str) -> Page:
+        """The page with another text: as its behaviours have left it."""
+        return Page(self.url, html, self.status, self.sheets, self.error)
+
     @cached_property
     def title(self) -> str:
         """What the tab is called."""
@@ -172,6 +177,22 @@ class Loader:
             url = target if "#" in target or not mark else f"{target}#{fragment}"
             method, fields = "GET", ()
         return failed(url, "The page redirects too often.")
+
+    def part(self, base: str, link: str) -> Document | None:
+        """A page of the same site, of which another page takes a part; None where there is none."""
+        address = resolved(base, link)
+        if origin_of(address) != origin_of(base):
+            return None
+        page = self.load(address)
+        return document(page.html) if page.status < 400 else None
+
+    def whole_page(self, page: Page) -> Page:
+        """The page with all that was to come later."""
+        if LATE not in page.html:
+            return page
+        read = document(page.html)
+        edits = arrived(read, lambda link: self.part(page.url, link))
+        return page.edited(apply(read, edits)[0]) if edits else page
 
     def fetch(self, request: Request) -> Response:
         """One answer of a site, whose cookies are kept."""

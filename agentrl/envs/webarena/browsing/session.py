@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 
 from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed
+from agentrl.envs.webarena.browsing import behaviours
 from agentrl.envs.webarena.browsing.forms import Contents, Submission, encode, kind_of
 from agentrl.envs.webarena.browsing.loading import (
     BadAddress,
@@ -88,6 +89,17 @@ class Entry:
             if "<details" in self.page.html:
                 opened = initially_open(laid_out(self.page.html, self.page.sheets, opened, viewport).document)
         return laid_out(self.page.html, self.page.sheets, opened, viewport)
+
+    def edit(self, document: Document, edits: Sequence[behaviours.Edit]) -> list[int | None]:
+        """Let the page become what its behaviours make of it; the new numbers of its elements."""
+        html, numbers = behaviours.apply(document, edits)
+        self.page = self.page.edited(html)
+        moved = ((numbers[number], text) for number, text in self.changed.items())
+        self.changed = {number: text for number, text in moved if number is not None}
+        self.focus = None if self.focus is None else numbers[self.focus]
+        if self.opened is not None:
+            self.opened = frozenset(new for number in self.opened if (new := numbers[number]) is not None)
+        return numbers
 
     def save(self, pages: dict[Page, int]) -> dict[str, Any]:
         """Values that msgpack can write; pages are numbered by `pages`."""
@@ -193,6 +205,64 @@ class Session:
         """What the fields of the active tab hold."""
         return Contents(self.page.document, self.entry.changed)
 
+    # ------------------------------------------------------------------ what pages do by themselves
+
+    def fetch(self, link: str) -> Document | None:
+        """A page of which this one takes a part."""
+        return self.loader.part(self.entry.url, link)
+
+    def edit(self, edits: Sequence[behaviours.Edit], element: Any = None) -> Any:
+        """Change the page as its behaviours say; what became of an element, None where it is gone."""
+        if not edits:
+            return element
+        entry, before = self.entry, self.page.document
+        numbers = entry.edit(before, edits)
+        self.version += 1
+        elements = self.page.document.elements
+        focused = None if entry.focus is None else elements[entry.focus]
+        if focused is None or any(node.get("hidden") is not None for node in (focused, *focused.iterancestors())):
+            entry.focus, entry.selected = None, False  # what is hidden has no keyboard
+        number = None if element is None else numbers[before.index[element]]
+        return None if number is None else elements[number]
+
+    def turn(self, element: Any = None) -> Any:
+        """Time has passed since somebody looked: what was to come later is there. What became of an element;
+        `ActionFailed` where it is gone."""
+        if behaviours.LATE not in self.entry.page.html:
+            return element
+        now = self.edit(behaviours.arrived(self.page.document, self.fetch), element)
+        if now is None and element is not None:
+            raise ActionFailed("This element is no longer on the page.")
+        return now
+
+    def point(self, element: Any) -> Any:
+        """Move the pointer to an element; what became of it."""
+        return self.edit(behaviours.pointed(self.page.document, element), element)
+
+    def click(self, element: Any) -> tuple[Any, bool]:
+        """Let the page do what a click does on it: what became of the element, and was that all that happens?"""
+        document = self.page.document
+        click = behaviours.clicked(document, element, self.fetch)
+        trigger = click.trigger
+        if trigger is not None:
+            takes_focus = kind_of(trigger) or trigger.tag == "a"
+            self.entry.focus, self.entry.selected = document.index[trigger] if takes_focus else None, False
+        if click.picked is not None:
+            self.contents.put(*click.picked)
+        self.version += 1
+        return self.edit(click.edits, element), trigger is not None
+
+    def held(self, field: Any) -> None:
+        """The text of a field has changed."""
+        if field.get("data-filter") is not None:
+            self.edit(behaviours.typed(self.page.document, field, self.contents.held(field)))
+
+    def move(self, element: Any, fields: str) -> None:
+        """A right click in what takes it, or a drag from there."""
+        place = behaviours.ground_of(element)
+        if place is not None:
+            self.edit(behaviours.moved(self.page.document, place, fields, self.fetch))
+
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies."""
         self.loader.cookies = {origin: dict(jar) for origin, jar in cookies.items()}
@@ -275,6 +345,10 @@ class Session:
         """Scroll the page to this height, as far as it goes."""
         self.entry.scroll = max(0, min(place, self.page.bottom))
         self.version += 1
+        if "data-more" in self.entry.page.html:
+            boxes, _ = self.page.at(self.entry.scroll)
+            above = {element for element, box in boxes.items() if box.top < self.viewport[1] and box.height}
+            self.edit(behaviours.scrolled(self.page.document, above.__contains__, self.fetch))
 
     def new_tab(self, page: Page | None = None) -> None:
         """Open a tab, which becomes the active one."""

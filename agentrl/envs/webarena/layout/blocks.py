@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.layout.boxes import (
@@ -31,6 +31,12 @@ class Clipped(NamedTuple):
     """What follows, up to the box of this element, is seen only within that box."""
 
     element: Any
+
+
+class Anchored(NamedTuple):
+    """Here is a box by which others are placed that lie over the page."""
+
+    node: Node
 
 
 class Layout:
@@ -65,6 +71,8 @@ class Layout:
                 self.shift(start, len(self.placed), 0.0, down)
                 self.baseline = None if self.baseline is None else self.baseline + down
         if node.element is not None:
+            if node.overlays:
+                self.placed.append((Anchored(node), x, y, width, height))
             self.placed.append((node.element, x, y, width, height))
         return height
 
@@ -150,6 +158,14 @@ class Layout:
         return wanted if wanted <= available else max(available, smallest_width(node))
 
 
+class Layer(NamedTuple):
+    """A box that lies over the page, with all that is in it; in the window it stays where it is when it `is_fixed`."""
+
+    element: Any
+    placed: list[Placed]
+    is_fixed: bool
+
+
 class Placement(NamedTuple):
     """A page that was laid out, in pixels of the page."""
 
@@ -160,18 +176,22 @@ class Placement(NamedTuple):
     pointers: set[Any]
     invisible: set[Any]
     clipping: set[Any]
+    layers: list[Layer]  # over the page, the topmost one last
 
 
-def lay_out(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> Placement:
-    """Place a whole page in a window of this width; of <details>, those in `opened` show their contents."""
+def lay_out(root: Any, cascade: Cascade, opened: Container[Any], viewport: tuple[int, int]) -> Placement:
+    """Place a whole page in a window of this size; of <details>, those in `opened` show their contents."""
     layout = Layout()
     builder = Builder(cascade, opened)
     node = builder.build(root)
     height = 0.0
+    layers: list[Layer] = []
     if node is not None:
-        tall = _lay_root(layout, node, width)
+        tall = _lay_root(layout, node, viewport[0])
         style = node.style
-        bottom = max((top + tall for _, _, top, _, tall in layout.placed), default=0.0)
+        layers = _layers(layout, viewport)
+        everywhere = [layout.placed, *(layer.placed for layer in layers if not layer.is_fixed)]
+        bottom = max((top + tall for placed in everywhere for _, _, top, _, tall in placed), default=0.0)
         height = max(bottom, style.margin_top + tall + style.margin_bottom)
     boxes: list[Placed] = layout.placed
     further: dict[Any, list[Placed]] = {}
@@ -181,16 +201,22 @@ def lay_out(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> 
             if first.setdefault(box[0], box) is not box:
                 further.setdefault(box[0], []).append(box)
         boxes = list(first.values())
-    return Placement(boxes, further, height, builder.hands, builder.pointers, builder.invisible, builder.clipping)
+    return Placement(
+        boxes, further, height, builder.hands, builder.pointers, builder.invisible, builder.clipping, layers
+    )
 
 
-def lay_out_with_texts(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> list[Placed]:
-    """Everything on a page, texts as well, whatever is in a box before the box itself."""
+def lay_out_with_texts(
+    root: Any, cascade: Cascade, opened: Container[Any], viewport: tuple[int, int]
+) -> tuple[list[Placed], list[Layer]]:
+    """Everything on a page, texts as well, whatever is in a box before the box itself; and what lies over it."""
     layout = Layout(keeps_texts=True)
     node = Builder(cascade, opened).build(root)
-    if node is not None:
-        _lay_root(layout, node, width)
-    return layout.placed
+    if node is None:
+        return [], []
+    _lay_root(layout, node, viewport[0])
+    layers = _layers(layout, viewport)
+    return layout.placed, layers
 
 
 def _lay_root(layout: Layout, node: Node, width: int) -> float:
@@ -199,3 +225,51 @@ def _lay_root(layout: Layout, node: Node, width: int) -> float:
         node.kind = BLOCK
     style = node.style
     return layout.box(node, style.margin_left, style.margin_top, layout.block_width(node, float(width)))
+
+
+def _layers(layout: Layout, viewport: tuple[int, int]) -> list[Layer]:
+    """What lies over the boxes of a layout, placed; the layout keeps only the boxes."""
+    anchors = [entry for entry in layout.placed if entry[0].__class__ is Anchored]
+    if not anchors:
+        return []
+    layout.placed = [entry for entry in layout.placed if entry[0].__class__ is not Anchored]
+    found: list[tuple[float, list[Layer]]] = []
+    for anchor, *area in anchors:
+        for node in anchor.node.overlays:
+            is_fixed = node.style.position == "fixed"
+            own = Layout(layout.keeps_texts)
+            _place_over(own, node, (0.0, 0.0, *map(float, viewport)) if is_fixed else area, anchor.node)
+            inside = [layer._replace(is_fixed=is_fixed or layer.is_fixed) for layer in _layers(own, viewport)]
+            order = node.style.declared.get("z-index", 0.0)
+            found.append(
+                (order if isinstance(order, float) else 0.0, [Layer(node.element, own.placed, is_fixed), *inside])
+            )
+    return [layer for _, layers in sorted(found, key=lambda entry: entry[0]) for layer in layers]
+
+
+def _place_over(layout: Layout, node: Node, area: Sequence[float], anchor: Node) -> None:
+    """Place a box within the padding of the one that it is placed by."""
+    style, around = node.style, anchor.style
+    left, top, width, height = area
+    if style.position != "fixed":
+        left, top = left + around.border_left, top + around.border_top
+        width -= around.border_left + around.border_right
+        height -= around.border_top + around.border_bottom
+    sides = {side: style.declared.get(side) for side in ("left", "right", "top", "bottom")}
+    at = {side: value for side, value in sides.items() if isinstance(value, float)}
+    if style.width is None and style.width_share is None and "left" in at and "right" in at:
+        wide = width - at["left"] - at["right"] - style.margin_left - style.margin_right
+    else:
+        wide = layout.fitted_width(node, width)
+    if "left" in at or "right" not in at:
+        x = left + at.get("left", 0.0) + style.margin_left
+    else:
+        x = left + width - at["right"] - style.margin_right - wide
+    y = top + at.get("top", 0.0) + style.margin_top
+    tall = layout.box(node, x, y, wide)
+    if "bottom" in at:
+        if "top" in at and style.height is None:  # as high as there is room
+            element, *_ = layout.placed[-1]
+            layout.placed[-1] = (element, x, y, wide, height - at["top"] - at["bottom"] - style.margin_top)
+        elif "top" not in at:
+            layout.shift(0, len(layout.placed), 0.0, top + height - at["bottom"] - tall - y)

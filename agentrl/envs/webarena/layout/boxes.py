@@ -38,6 +38,7 @@ class Node:
     run: Run | None = None  # of the only text in it
     items: Sequence[Any] = ()  # of a flex container with one row, as they were placed
     single: Node | None = None  # the only element in it, which holds only a text
+    overlays: Sequence[Node] = ()  # boxes that lie over the page, placed by where this one is
 
     def __init__(self, element: Any, tag: str, style: Style, kind: int) -> None:
         self.element, self.tag, self.style, self.kind = element, tag, style, kind
@@ -62,10 +63,14 @@ class Builder:
         self.pointers: set[Any] = set()  # of these, the ones whose own style says so, not only their parent's
         self.invisible: set[Any] = set()  # laid out, but not to be seen
         self.clipping: set[Any] = set()  # show nothing outside their boxes
+        self._anchors: list[list[Node]] = [[]]  # for each positioned box around: what is placed by it
 
     def build(self, root: Any) -> Node | None:
         """The box of the <html> element."""
-        return self._node(root, self._root)
+        node = self._node(root, self._root)
+        if node is not None:
+            node.overlays = self._anchors[0]
+        return node
 
     def _node(self, element: Any, parent: Chain) -> Node | None:
         get = element.get
@@ -89,6 +94,8 @@ class Builder:
                 self.invisible.add(element)
             if style.clips:
                 self.clipping.add(element)
+            if style.position != "static" and kind < REPLACED:
+                return self._positioned(Node(element, tag, style, kind), chain)
         if kind < REPLACED:
             node = Node(element, tag, style, kind)
             self._fill(node, chain)
@@ -99,6 +106,18 @@ class Builder:
                 return None
             style = style.bare if type_ in ("checkbox", "radio") else style
         return Node(element, tag, style, kind)
+
+    def _positioned(self, node: Node, chain: Chain) -> Node | None:
+        """A box that others are placed by; None for one that is itself placed over the page."""
+        self._anchors.append([])
+        self._fill(node, chain)
+        node.overlays = self._anchors.pop()
+        position = node.style.position
+        if position == "relative":
+            return node
+        node.kind, node.level, node.root = BLOCK if node.kind == INLINE else node.kind, False, True
+        self._anchors[0 if position == "fixed" else -1].append(node)
+        return None
 
     def _fill(self, node: Node, chain: Chain) -> None:
         element, children = node.element, node.children

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from agentrl.envs.webarena.backend import Box
-from agentrl.envs.webarena.layout.blocks import Placed, lay_out, lay_out_with_texts
+from agentrl.envs.webarena.layout.blocks import Layer, Placed, lay_out, lay_out_with_texts
 from agentrl.envs.webarena.layout.document import Document, document
 from agentrl.envs.webarena.layout.style import Chain, Style, cascade
 
@@ -71,7 +71,7 @@ class LaidOut:
         self.document, self.viewport = document, viewport
         self._details = details = {document.elements[number] for number in opened}
         self._cascade = cascade(sheets)
-        self._placement = lay_out(document.root, self._cascade, details, viewport[0])
+        self._placement = lay_out(document.root, self._cascade, details, viewport)
         self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
         self._seen: dict[tuple[int, str], tuple[dict[Any, Box], tuple[Any, ...]]] = {}
         self._clickable: dict[str, list[Any]] = {}
@@ -88,6 +88,9 @@ class LaidOut:
             if len(self._seen) >= 8:
                 self._seen.clear()
             boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
+            layers = self._placement.layers
+            for layer in layers:
+                boxes |= {placed[0]: _box(placed, 0 if layer.is_fixed else scroll) for placed in layer.placed}
             further = self._placement.further  # boxes on later lines
             visible = []
             for element in self._clickables(rule):
@@ -107,11 +110,11 @@ class LaidOut:
         return {one: tuple(_box(placed, scroll) for placed in more[one]) for one in elements if one in more}
 
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
-        """Does the middle of a box lie in the viewport, and is it not clipped away?"""
+        """Does the middle of a box lie in the viewport, not clipped away and with nothing over it?"""
         x, y = box.left + box.width / 2, box.top + box.height / 2
         if not (box.width and box.height and 0 <= x < self.viewport[0] and 0 <= y < self.viewport[1]):
             return False
-        return not self._is_clipped(element, x, y, boxes)
+        return not self._is_hidden_at(element, x, y, boxes)
 
     def element_at(self, left: float, top: float, scroll: int) -> Any:
         """What is seen at a point of the viewport: of the elements whose boxes hold it, the last in document order."""
@@ -120,15 +123,21 @@ class LaidOut:
         for element in self.document.elements:
             if element in boxes and element not in self._placement.invisible:
                 parts = [boxes[element], *(_box(placed, scroll) for placed in self._placement.further.get(element, ()))]
-                if any(_holds(part, left, top) for part in parts) and not self._is_clipped(element, left, top, boxes):
+                if any(_holds(part, left, top) for part in parts) and not self._is_hidden_at(element, left, top, boxes):
                     found = element
         return found
 
-    def _is_clipped(self, element: Any, left: float, top: float, boxes: dict[Any, Box]) -> bool:
-        """Is this point outside of an ancestor that shows nothing outside?"""
+    def _is_hidden_at(self, element: Any, left: float, top: float, boxes: dict[Any, Box]) -> bool:
+        """Is this point outside of an ancestor that shows nothing outside, or does something lie over it?"""
         clipping = self._placement.clipping
         ancestors = element.iterancestors() if clipping else ()
-        return any(ancestor in clipping and not _holds(boxes[ancestor], left, top) for ancestor in ancestors)
+        if any(ancestor in clipping and not _holds(boxes[ancestor], left, top) for ancestor in ancestors):
+            return True
+        for layer in reversed(self._placement.layers):
+            over = layer.element
+            if _holds(boxes[over], left, top) and over not in self._placement.invisible:
+                return not (element is over or over in element.iterancestors() or element in over.iterancestors())
+        return False
 
     def display(self, element: Any) -> str:
         """How an element is displayed, in the words of CSS."""
@@ -144,10 +153,19 @@ class LaidOut:
         above = self._cascade.root if parent is None else self._chain(parent)
         return above.child(element.tag, get("class"), get("id"), get("style"))
 
+    def everything(self, scroll: int) -> list[Placed]:
+        """All that is to be seen when the page is scrolled this far, texts as well; see `Layout`. What lies over the
+        page comes first."""
+        flow, layers = self._everything
+        found: list[Placed] = []
+        for layer in reversed(layers):
+            down = scroll if layer.is_fixed else 0
+            found += [(thing, x, y + down, width, height) for thing, x, y, width, height in layer.placed]
+        return found + flow if found else flow
+
     @cached_property
-    def everything(self) -> list[Placed]:
-        """All that is to be seen, texts as well; see `Layout`."""
-        return lay_out_with_texts(self.document.root, self._cascade, self._details, self.viewport[0])
+    def _everything(self) -> tuple[list[Placed], list[Layer]]:
+        return lay_out_with_texts(self.document.root, self._cascade, self._details, self.viewport)
 
     @cached_property
     def styles(self) -> dict[Any, Style]:

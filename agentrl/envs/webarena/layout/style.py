@@ -5,7 +5,8 @@ attributes, siblings) are skipped, and so are at-rules. Lengths in px, em or, fo
 (block, inline, inline-block, none, flex, inline-flex, grid, table and its parts, list-item), box-sizing, width, height,
 min-* and max-* of them, margin, padding, border widths, gap, font-size, line-height, text-align, vertical-align,
 white-space, overflow, overflow-wrap, visibility, cursor, flex (row and column, wrapping, align-items, align-self,
-justify-content) and grid-template-columns. Nothing floats, nothing is positioned.
+justify-content), grid-template-columns and position: a box may lie over the page, `absolute` in the nearest `relative`
+one around it or `fixed` in the window, at top or bottom and left or right in px, by z-index. Nothing floats.
 
 An element's style depends only on the tag, id, class and style attributes of itself and its ancestors. That chain is
 interned: elements that share it, on this page or the next, share one `Style`.
@@ -76,7 +77,8 @@ class Style:
         edges = (self.left, self.right, self.top, self.bottom, self.margin_left, self.margin_right)
         # As an inline element, does it show a box of its own?
         self.framed = shown or any(edges) or self.valign != "baseline"
-        self.special = self.pointer or self.hidden or self.clips
+        self.position = _keyword(declared, "position", "static")
+        self.special = self.pointer or self.hidden or self.clips or self.position != "static"
 
     def _inherit(self, declared: Declarations, parent: Style | None) -> None:
         get = declared.get

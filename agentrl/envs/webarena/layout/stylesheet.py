@@ -244,7 +244,7 @@ _SHORTHANDS = {
 }  # fmt: skip
 _LENGTHS = {
     "width", "height", "min-height", "min-width", "max-width", "max-height", "row-gap", "column-gap", "font-size",
-    "line-height", "flex-grow", "flex-shrink", "flex-basis", "text-indent",
+    "line-height", "flex-grow", "flex-shrink", "flex-basis", "text-indent", "z-index", *_SIDES,
     *(f"{kind}-{side}" for kind in ("margin", "padding") for side in _SIDES),
     *(f"border-{side}-width" for side in _SIDES),
 }  # fmt: skip
@@ -252,6 +252,6 @@ _KEYWORDS = {
     "display", "box-sizing", "text-align", "vertical-align", "white-space", "overflow", "overflow-wrap", "word-break",
     "visibility", "cursor", "flex-wrap", "flex-direction", "align-items", "align-self", "justify-content",
     "background", "background-color", "outline", "table-layout", "overflow-x", "overflow-y", "border-collapse",
-    "list-style", "grid-column", "color", "border-radius", "text-decoration", "text-overflow",
+    "list-style", "grid-column", "color", "border-radius", "text-decoration", "text-overflow", "position",
     *(f"border-{side}-color" for side in _SIDES),
 }  # fmt: skip

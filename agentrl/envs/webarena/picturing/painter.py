@@ -16,7 +16,17 @@ from agentrl.envs.webarena.layout.inline import Text
 from agentrl.envs.webarena.layout.style import Style
 from agentrl.envs.webarena.layout.text import run_of, text_width
 from agentrl.envs.webarena.picturing.images import Images
-from agentrl.envs.webarena.picturing.paper import BLACK, WHITE, Area, Colour, Paper, area_of, colour_of, fitting
+from agentrl.envs.webarena.picturing.paper import (
+    BLACK,
+    WHITE,
+    Area,
+    Colour,
+    Paper,
+    area_of,
+    colour_of,
+    fitting,
+    opacity_of,
+)
 
 _ACCENT, _BORDER, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
 _BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}
@@ -32,6 +42,7 @@ class Look(NamedTuple):
 
     text: Colour
     background: Colour | None
+    opacity: int  # of the background, up to 255
     borders: tuple[Colour, Colour, Colour, Colour]  # at the top, on the right, at the bottom, on the left
     bordered: bool
     radius: float
@@ -52,8 +63,9 @@ def look_of(style: Style) -> Look:
         radius = float(first.removesuffix("px")) if not first.endswith("%") else 10_000.0  # half of anything
     except ValueError:
         radius = 0.0
-    return Look(text, colour_of(painted or ""), (borders[0], borders[1], borders[2], borders[3]), bordered, radius,
-                ellipsis)  # fmt: skip
+    ground = painted or ""
+    sides = borders[0], borders[1], borders[2], borders[3]
+    return Look(text, colour_of(ground), opacity_of(ground), sides, bordered, radius, ellipsis)
 
 
 def paint_control(paper: Paper, element: Any, style: Style, area: Area, value: str) -> None:
@@ -198,13 +210,13 @@ class Painter:
             paint_control(self._paper, element, style, area, self._view.values.get(element, ""))
         elif tag == "img":
             self._picture(element, area)
-        if element is self._view.focused and tag in (*_CONTROLS, "button", "a"):
+        if element is self._view.focused and tag in _CONTROLS:  # a mouse leaves no ring on links and buttons
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 
     def _frame(self, style: Style, look: Look, area: Area) -> None:
         paper = self._paper
         if look.background is not None:
-            paper.fill(area, look.background, look.radius)
+            paper.fill(area, look.background, look.radius, look.opacity)
         if not look.bordered:
             return
         sizes = [round(size) for size in (style.border_top, style.border_right, style.border_bottom, style.border_left)]

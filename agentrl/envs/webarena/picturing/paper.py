@@ -31,6 +31,12 @@ def colour_of(text: str) -> Colour | None:
     return None if found[3] == 0 else (found[0], found[1], found[2])
 
 
+@lru_cache(5_000)
+def opacity_of(text: str) -> int:
+    """How much of what is under it a colour hides, up to 255."""
+    return 255 if colour_of(text) is None else ImageColor.getcolor(text, "RGBA")[3]  # pyright: ignore
+
+
 PAD = 2  # pixels around a piece of text: letters reach a little beyond their widths
 _FINE = 4  # letters are drawn this much larger and then reduced
 _PIECE = 40  # characters that are drawn at once
@@ -172,10 +178,14 @@ class Paper:
         self.top = top
         self.whole = self.clip = Area(0, top, width, top + height)
 
-    def fill(self, area: Area, colour: Colour, radius: float = 0.0) -> None:
-        """A filled rectangle, perhaps with round corners."""
+    def fill(self, area: Area, colour: Colour, radius: float = 0.0, opacity: int = 255) -> None:
+        """A filled rectangle, perhaps with round corners, or one that lets through what is under it."""
         shown = area.cut(self.clip)
         if shown.empty:
+            return
+        if opacity < 255:
+            veil = Image.new("L", (shown.right - shown.left, shown.bottom - shown.top), opacity)
+            self.image.paste(colour, (shown.left, shown.top - self.top), veil)
             return
         radius = min(radius, (area.right - area.left) / 2, (area.bottom - area.top) / 2)
         if radius < 1 or shown != area:

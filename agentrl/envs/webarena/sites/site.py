@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.webarena.layout.text import font_file
+from agentrl.envs.webarena.sites.calendar import CALENDAR, month_page
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Request, Response
 
@@ -29,7 +30,12 @@ SESSION_TABLE = """CREATE TABLE session (
 CREATE INDEX session_token ON session (site, token);"""
 FONT = "site.ttf"
 Found = TypeVar("Found")
-STATIC_TYPES = {".css": "text/css; charset=utf-8", ".png": "image/png", ".ttf": "font/ttf"}
+STATIC_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".ttf": "font/ttf",
+}
 
 
 class NotFound(Exception):
@@ -207,6 +213,8 @@ class Site:
             return static(self.folder, request.path.removeprefix("/static/"))
         try:
             with db.atomic():
+                if request.method == "GET" and request.path == CALENDAR:
+                    return month_page(Context(self, request, db))
                 for route in self.routes:
                     if route.method == request.method and (found := route.pattern.fullmatch(request.path)):
                         return route.handler(Context(self, request, db, found.groupdict()))

@@ -49,6 +49,17 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Reveal:
+    """Let the page show what it does not show by itself; done when `shows` is displayed. `by` is "click", "hover" or
+    "right_click", on what matches `selector` and `text`, or "wait", "scroll_down"."""
+
+    shows: str
+    by: str = "wait"
+    selector: str = "*"
+    text: str | None = None
+
+
+@dataclass(frozen=True)
 class Goto:
     """Open an address (with a placeholder such as `__SHOPPING__`); for what no link leads to."""
 
@@ -69,7 +80,7 @@ class Answer:
     text: str = ""
 
 
-Act = Click | Fill | Choose | Check | Goto | Switch | Answer
+Act = Click | Fill | Choose | Check | Reveal | Goto | Switch | Answer
 
 
 @dataclass(frozen=True)

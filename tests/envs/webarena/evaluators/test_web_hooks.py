@@ -24,7 +24,7 @@ def agent() -> Agent:
     names = agent.names
     agent.fill("__GITLAB__/-/profile", user__status__message=TEXT, user__website="egg.tart.com")
     agent.fill("{project}/-/issues/{issue}", note__note=TEXT)
-    agent.fill("{project}/-/project_members", user="{newcomer}", access_level="30")
+    agent.fill("{project}/-/project_members?invite=1", user="{newcomer}", access_level="30")
     names["new_issue"] = agent.fill(
         "{project}/-/issues/new", issue__title=TEXT, issue__due_date="2030-01-03", **{"issue[assignee_ids][]": "{me}"}
     )

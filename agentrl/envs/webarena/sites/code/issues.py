@@ -57,9 +57,11 @@ def create_issue(context: Context) -> Response:
 def issue(context: Context) -> Response:
     """One issue."""
     project, db = project_of(context), context.db
-    row = tickets.ticket_of(context, project, "issues")
+    row, edits = tickets.ticket_of(context, project, "issues"), context.query("edit")
+    offered = tickets.choices(context, project) if edits else {"people": (), "labels": ()}
     return context.page(
-        "issue.html", project=project, row=row, notes=tickets.notes_of(db, "issues", row["id"]),
+        "issue.html", project=project, edits=edits, people=offered["people"], choices=offered["labels"], row=row,
+        notes=tickets.notes_of(db, "issues", row["id"]),
         labels=tickets.labels_of(db, "issues", row["id"]), milestone=db.get("milestone", row["milestone_id"] or 0),
         may_edit=tickets.may_edit(context, project, "issues", row), may_plan=project.allows(REPORTER),
         **tickets.people_by_id(db, row, "author_id", "assignee_id"),
@@ -74,12 +76,7 @@ def update_issue(context: Context) -> Response:
     if error:
         return tickets.show_form(context, project, "issues", row, {**dict(row), **values}, error)
     assignee = values.get("assignee_id", row["assignee_id"])
-    if assignee != row["assignee_id"]:
-        person = context.db.get("user", assignee) if assignee else None
-        text = f"assigned to @{person['username']}" if person else "removed the assignee"
-        tickets.add_note(context, project, "issues", row, text, system=True)
-        if assignee:
-            tickets.add_todo(context, project, "issues", row["id"], assignee, "assigned")
+    _assign(context, project, row, assignee)
     if values.get("due_date", row["due_date"]) != row["due_date"]:
         text = f"changed due date to {values['due_date']}" if values["due_date"] else "removed due date"
         tickets.add_note(context, project, "issues", row, text, system=True)
@@ -88,6 +85,31 @@ def update_issue(context: Context) -> Response:
     context.db.update("issue", row["id"], **values, updated_at=context.db.now())
     if project.allows(REPORTER):
         tickets.set_labels(context.db, project.id, "issues", row["id"], context.forms("issue[label_ids][]"))
+    return context.redirect(f"{project.url}/-/issues/{row['iid']}")
+
+
+def _assign(context: Context, project: Project, row: Any, assignee: int | None) -> None:
+    """Tell in the discussion, and the person, who works on an issue now."""
+    if assignee == row["assignee_id"]:
+        return
+    person = context.db.get("user", assignee) if assignee else None
+    text = f"assigned to @{person['username']}" if person else "removed the assignee"
+    tickets.add_note(context, project, "issues", row, text, system=True)
+    if assignee:
+        tickets.add_todo(context, project, "issues", row["id"], assignee, "assigned")
+
+
+@site.post("/{namespace}/{project}/-/issues/{iid}/sidebar")
+def change_in_sidebar(context: Context) -> Response:
+    """What the drop-downs beside an issue choose: its assignee, or its labels."""
+    project = writable(context, REPORTER)
+    row = tickets.ticket_of(context, project, "issues")
+    if context.form("labels"):
+        tickets.set_labels(context.db, project.id, "issues", row["id"], context.forms("label_ids[]"))
+    else:
+        assignee = tickets.choice(context, "assignee_id", members(context.db, project.row))
+        _assign(context, project, row, assignee)
+        context.db.update("issue", row["id"], assignee_id=assignee, updated_at=context.db.now())
     return context.redirect(f"{project.url}/-/issues/{row['iid']}")
 
 

@@ -134,7 +134,7 @@ def merge_request(context: Context) -> Response:
         labels=tickets.labels_of(db, "merge_requests", row["id"]),
         milestone=db.get("milestone", row["milestone_id"] or 0),
         may_edit=tickets.may_edit(context, project, "merge_requests", row), may_approve=project.allows(DEVELOPER),
-        may_merge=may_push(project, row["target_branch"]),
+        may_merge=may_push(project, row["target_branch"]), widget=bool(context.query("widget")),
         **tickets.people_by_id(db, row, "author_id", "assignee_id", "reviewer_id", "merged_by_id"),
     )  # fmt: skip
 

@@ -120,6 +120,12 @@ def group_tickets(context: Context) -> Response:
 # ---------------------------------------------------------------------- members
 
 
+def _dialog(context: Context) -> dict[str, Any]:
+    """Which dialog the address asks for, about whom."""
+    dialog = next((name for name in ("invite", "remove") if context.query(name)), "")
+    return {"dialog": dialog, "asked": context.number(context.query("remove"))}
+
+
 @site.get("/groups/{group}/-/group_members")
 def group_members(context: Context) -> Response:
     """Who belongs to the group; owners can change it."""
@@ -132,7 +138,7 @@ def group_members(context: Context) -> Response:
     level = group_level(context.db, group["id"], user_id(context))
     return context.page(
         "group_members.html", group=group, group_level=level, rows=rows, total=len(rows),
-        base=f"/groups/{group['path']}/-/group_members", may_manage=level >= OWNER, own_level=level,
+        base=f"/groups/{group['path']}/-/group_members", may_manage=level >= OWNER, own_level=level, **_dialog(context),
     )  # fmt: skip
 
 
@@ -210,6 +216,7 @@ def project_members(context: Context) -> Response:
     return context.page(
         "members.html", project=project, rows=found, total=len(rows), search=search,
         base=f"{project.url}/-/project_members", may_manage=project.allows(MAINTAINER), own_level=project.level,
+        **_dialog(context),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -38,7 +39,19 @@ def point_of(context: Context, lat: str = "lat", lon: str = "lon") -> Point | No
 
 
 def asked_view(context: Context, default: MapView) -> MapView:
-    """The part of the map that the address asks for."""
+    """The part of the map that the address asks for, moved as far as somebody has dragged it (in pixels)."""
+    right, down = (_pixels(context, name) for name in ("dx", "dy"))
+    view = _addressed_view(context, default)
+    return view.moved(-right / WIDTH, -down / HEIGHT) if right or down else view
+
+
+def _pixels(context: Context, name: str) -> int:
+    """A distance or a place on the picture."""
+    found = re.fullmatch(r"-?[0-9]{1,4}", context.query(name))
+    return int(found[0]) if found else 0
+
+
+def _addressed_view(context: Context, default: MapView) -> MapView:
     middle = point_of(context) or point_of(context, "mlat", "mlon")
     zoom = context.number(context.query("zoom"), 0, ZOOMS[-1])
     if middle is None:
@@ -58,6 +71,7 @@ def map_page(
     centre = point_of(context)
     return context.page(
         template, view=shown, picture=picture, picture_width=WIDTH, picture_height=HEIGHT, moves=_moves(context, shown),
+        here=_address(context, shown), menu=_menu(context, shown),
         where=link("/search", whereami=1, query=f"{shown.lat},{shown.lon}"),
         nearby=link("/query", lat=shown.lat, lon=shown.lon),
         share=link("/share", lat=shown.lat, lon=shown.lon, zoom=shown.zoom, mlat=shown.lat, mlon=shown.lon),
@@ -71,13 +85,31 @@ def _moves(context: Context, view: MapView) -> list[dict[str, str]]:
         "zoomin": view.zoomed(1), "zoomout": view.zoomed(-1), "north": view.moved(0, -0.5), "south": view.moved(0, 0.5),
         "west": view.moved(-0.5, 0), "east": view.moved(0.5, 0),
     }  # fmt: skip
-    kept = {name: value for name, value in context.request.query if name not in ("lat", "lon", "zoom")}
-    found = []
-    for text, name in MOVES:
-        target = targets[name]
-        href = link(context.request.path, **kept, lat=target.lat, lon=target.lon, zoom=target.zoom)
-        found.append({"text": text, "name": name, "href": href})
-    return found
+    return [{"text": text, "name": name, "href": _address(context, targets[name])} for text, name in MOVES]
+
+
+def _address(context: Context, view: MapView) -> str:
+    """The same page with this part of the map."""
+    moving = ("lat", "lon", "zoom", "dx", "dy", "x", "y")
+    kept = {name: value for name, value in context.request.query if name not in moving}
+    return link(context.request.path, **kept, lat=view.lat, lon=view.lon, zoom=view.zoom)
+
+
+def _menu(context: Context, view: MapView) -> dict[str, Any] | None:
+    """What a right click on the map offers, for the point that was clicked."""
+    if not context.query("x"):
+        return None
+    x, y = (max(0, _pixels(context, name)) for name in ("x", "y"))
+    at = view.moved(x / WIDTH - 0.5, y / HEIGHT - 0.5)
+    point = f"{at.lat:.5f},{at.lon:.5f}"
+    entries = [
+        ("Directions from here", link("/directions", engine="fossgis_osrm_car", route=f"{point};")),
+        ("Directions to here", link("/directions", engine="fossgis_osrm_car", route=f";{point}")),
+        ("Show address", link("/search", whereami=1, query=point)),
+        ("Query features", link("/query", lat=f"{at.lat:.5f}", lon=f"{at.lon:.5f}")),
+        ("Centre map here", _address(context, MapView(at.lat, at.lon, view.zoom))),
+    ]
+    return {"left": min(x, WIDTH - 200), "top": min(y, HEIGHT - 190), "entries": entries}
 
 
 def marker(feature: Feature, text: str = "") -> Marker:

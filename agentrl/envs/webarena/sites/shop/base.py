@@ -31,11 +31,15 @@ class Shop(Site):
         # The address of this page, to come back to; a very long one is not worth repeating.
         path = context.request.url.removeprefix(context.request.origin) or "/"
         path = path if len(path) <= MAX_RETURN else context.request.path[:MAX_RETURN]
+        menu = db.rows("SELECT id, name, url_path FROM category WHERE parent_id IS NULL ORDER BY position")
+        children = "SELECT name, url_path FROM category WHERE parent_id = ? ORDER BY position"
+        cart = cart_items(db, *cart_owner(context))
         return {
-            "store": STORE_NAME,
-            "menu": db.rows("SELECT name, url_path FROM category WHERE parent_id IS NULL ORDER BY position"),
-            "cart_count": sum(item["qty"] for item in cart_items(db, *cart_owner(context))), "wish_count": wishes,
-            "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(path),
+            "store": STORE_NAME, "menu": menu,
+            "submenus": {category["id"]: db.rows(children, category["id"]) for category in menu},
+            "cart": cart, "cart_count": sum(item["qty"] for item in cart), "cart_total": subtotal(cart),
+            "wish_count": wishes, "money": money, "day": short_date, "stars": stars, "searched": "",
+            "back": encoded_path(path),
         }  # fmt: skip
 
 

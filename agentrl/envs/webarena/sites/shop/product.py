@@ -22,6 +22,7 @@ from agentrl.envs.webarena.sites.site import Context, existing
 from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
 
 REVIEWS_PER_PAGE = 10
+TABS = ("description", "additional", "reviews")
 MAX_COMPARED = 20
 
 
@@ -30,6 +31,7 @@ def product_page(context: Context, product: sqlite3.Row) -> Response:
     db, path = context.db, f"/{product['url_key']}.html"
     total = db.value("SELECT count(*) FROM review WHERE product_id = ? AND status = 'Approved'", product["id"])
     page, last = paging(context.number(context.query("p"), 1), total, REVIEWS_PER_PAGE)
+    tab = context.query("tab", "reviews" if context.query("p") else TABS[0])
     reviews = db.rows(
         "SELECT * FROM review WHERE product_id = ? AND status = 'Approved'"
         " ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
@@ -39,7 +41,7 @@ def product_page(context: Context, product: sqlite3.Row) -> Response:
         "product.html", product=product, trail=trail_of(db, product["category_id"]),
         options=options_of(db, product["id"]), bullets=bullets_of(product), description=description_of(product),
         rating=ratings_of(db, [product["id"]]).get(product["id"]), reviews=reviews, review_total=total,
-        pages=page_links(page, last, lambda number: f"{path}?p={number}" if number > 1 else path),
+        tab=tab if tab in TABS else TABS[0], pages=page_links(page, last, lambda number: f"{path}?p={number}"),
     )  # fmt: skip
 
 

@@ -16,10 +16,22 @@ from agentrl.envs.webarena.sites.map.search import search
 from agentrl.envs.webarena.sites.map.views import link
 from agentrl.envs.webarena.sites.map.words import CATEGORIES
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Answer, Choose, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.template import (
+    Act,
+    Answer,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Reveal,
+    Template,
+    template,
+)
 from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at, shows, some, text_of, value_of
 
 SITES = ("map",)
+MENU = ".leaflet-contextmenu a"
 SEVERAL, TRIPS = 150, 80  # instances of a template about places, and about routes
 ENGINE = {engine.mode: engine for engine in ENGINES}
 LANDMARKS = frozenset({
@@ -86,6 +98,33 @@ def _rows(places: Iterable[Feature], **more: Callable[[Feature], Any]) -> Iterat
     for place in places:
         told = {name: value(place) for name, value in more.items()}
         yield {"name": place.name, "path": place.path, "label": place.label.lower(), **told}
+
+
+def _from_menu(row: Parameters) -> str:
+    """The address that an entry of the map's own menu leads to."""
+    lat, lon = row["at"].split(",")
+    engine, at = ENGINE["car"].name, row["at"]
+    return {
+        "Directions from here": link("/directions", engine=engine, route=f"{at};"),
+        "Directions to here": link("/directions", engine=engine, route=f";{at}"),
+        "Query features": link("/query", lat=lat, lon=lon),
+    }[row["entry"]]
+
+
+@template(
+    "map-right-click", SITES, "open-menu",
+    ("Open the page of {name}, right-click the middle of the map there and choose \"{entry}\".",
+     "On the map around {name}, use the menu of the right mouse button: {entry}."),
+    lambda row: ends_at("__MAP__" + _from_menu(row), exact=True),
+    lambda row: [
+        *opening(row, Reveal(MENU, "right_click", ".leaflet-container"), Click(MENU, row["entry"])),
+        done("__MAP__" + re.escape(_from_menu(row))),
+    ],
+)  # fmt: skip
+def right_click(world: World) -> Iterator[Row]:
+    entries = cycle(("Directions from here", "Directions to here", "Query features"))
+    for place, entry in zip(named(world, "menu", SEVERAL, lambda place: True), entries, strict=False):
+        yield {"name": place.name, "path": place.path, "at": f"{place.lat:.5f},{place.lon:.5f}", "entry": entry}
 
 
 def _read_tag(name: str, tag: str, *intents: str, held_out: bool = False) -> Template:
@@ -475,4 +514,4 @@ ROUTES = (
     within_minutes, closest_of_three, walk_then_drive, towns_within, bridge,
     show_directions,
 )  # fmt: skip
-TEMPLATES = (*PAGES, *SEARCHES, *ROUTES)
+TEMPLATES = (*PAGES, right_click, *SEARCHES, *ROUTES)

@@ -10,7 +10,7 @@ from random import Random
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, GUEST, MAINTAINER, OWNER, REPORTER, ROLES
 from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Check, Choose, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.template import Check, Choose, Click, Fill, On, Parameters, Reveal, Template, template
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     AGENT,
     ME,
@@ -188,6 +188,9 @@ PROJECTS = (
 # ---------------------------------------------------------------------- members and groups
 
 
+INVITE = Reveal("#invite-form", "click", "#invite-members")
+
+
 def _has_role(row: Parameters) -> dict:
     return shows((f"__GITLAB__/{row['project']}/-/project_members", ROLE.format(row["username"]), [row["role"]]))
 
@@ -199,7 +202,7 @@ def _has_role(row: Parameters) -> dict:
     _has_role,
     lambda row: [
         *to_page(
-            row["project"], "-/project_members", Fill("#invite_user", row["username"]),
+            row["project"], "-/project_members", INVITE, Fill("#invite_user", row["username"]),
             Choose("#access_level", row["role"]), Click("button", "Invite"),
         ),
         until("SELECT 1 FROM project_member WHERE project_id = ? AND user_id = ?", row["id"], row["user"]),
@@ -255,7 +258,7 @@ def change_role(world: World) -> list[Row]:
         On(at("/groups/new"), [Fill("#group_name", row["group"]), Click("button", "Create group")]),
         On(at(f"/{row['group']}"), [Click("a.side-link", "Members")]),
         On(at(f"/groups/{row['group']}/-/group_members"),
-           [Fill("#invite_user", f"{row['first']}, {row['second']}"), Click("button", "Invite")]),
+           [INVITE, Fill("#invite_user", f"{row['first']}, {row['second']}"), Click("button", "Invite")]),
         until(IN_GROUP, row["group"], row["second"]),
     ],
     held_out=True,

@@ -12,7 +12,7 @@ from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY
 from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Reveal, Template, template
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     ME,
     SEVERAL,
@@ -127,6 +127,25 @@ def _members(world: World) -> list[Row]:
          "role": ROLES[row["access_level"]]}
         for row in of_projects(world, sql)
     ]  # fmt: skip
+
+
+@template(
+    "code-first-activity", SITES, "read-value",
+    ("Whose activity in {project} is the oldest one that its activity page lists? Give the name.",
+     "Scroll through the activity of {project} to its very end. Who did what stands there? Give the name."),
+    lambda row: answer(row["person"]),
+    lambda row: to_page(
+        row["project"], "activity", Reveal(f"#events > li:nth-child({row['count']})", "scroll_down"),
+        Answer(row["person"]),
+    ),
+)  # fmt: skip
+def first_activity(world: World) -> list[Row]:
+    """Projects whose activity takes two to four screens that are fetched one after the other."""
+    sql = """SELECT event.project_id, user.name AS person, count(*) OVER w AS count,
+        row_number() OVER (w ORDER BY event.created_at, event.id) AS place FROM event
+        JOIN user ON user.id = event.user_id WINDOW w AS (PARTITION BY event.project_id)"""
+    rows = of_projects(world, f"SELECT * FROM ({sql}) WHERE place = 1 AND count BETWEEN 21 AND 80 ORDER BY project_id")
+    return [{"project": row["project"], "person": row["person"], "count": row["count"]} for row in rows]
 
 
 @template(
@@ -373,4 +392,4 @@ ISSUES = (
         held_out=True,
     ),
 )  # fmt: skip
-TEMPLATES = (*COMMITS, *PLACES_AND_PEOPLE, *ISSUES)
+TEMPLATES = (first_activity, *COMMITS, *PLACES_AND_PEOPLE, *ISSUES)

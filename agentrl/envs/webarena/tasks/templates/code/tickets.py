@@ -9,7 +9,18 @@ from itertools import product
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, MAINTAINER, REPORTER
 from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.template import (
+    Act,
+    Check,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Reveal,
+    Template,
+    template,
+)
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     AGENT,
     ME,
@@ -44,6 +55,7 @@ BRANCHES = 'document.querySelectorAll(".detail-page-description > a.gl-font-mono
 LAST_COMMENT = (
     "document.querySelector('[id=\"notes-list\"').lastElementChild.querySelector('.timeline-discussion-body').outerText"
 )
+WIDGET = Reveal("#mr-widget form")  # comes later
 SAID = "SELECT 1 FROM note WHERE {} = ? AND author_id = ? AND body = ? AND created_at >= '2025-06-16 09'"
 
 
@@ -242,7 +254,7 @@ def create_merge_request(world: World) -> list[Row]:
      "Give my approval to the {project} merge request \"{title}\"."),
     lambda row: _shows(row, "merge_requests", (text_of("#notes-list"), ["Byte Blaze approved this merge request"])),
     lambda row: [
-        *to_ticket(row, "merge_requests", Click("button", "Approve")),
+        *to_ticket(row, "merge_requests", WIDGET, Click("button", "Approve")),
         until("SELECT 1 FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], ME),
     ],
 )  # fmt: skip
@@ -261,7 +273,7 @@ MERGE_REQUESTS = (
         lambda world: _tickets(world, "merge_request", MAINTAINER),
         lambda row: _shows(row, "merge_requests", (STATE, "Merged")),
         lambda row: [
-            *to_ticket(row, "merge_requests", Click("button", "Merge")),
+            *to_ticket(row, "merge_requests", WIDGET, Click("button", "Merge")),
             until("SELECT 1 FROM merge_request WHERE id = ? AND state = 'merged'", row["id"]),
         ],
         held_out=True,

@@ -11,7 +11,7 @@ from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE
 from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters
+from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters, Reveal
 from agentrl.envs.webarena.tasks.vocabulary import Row, done, exists
 
 SITES = ("shopping",)
@@ -19,6 +19,8 @@ SHOP = "__SHOPPING__"
 FIRST_RESULTS = 8  # a person sees these without turning the page
 STRIDE = 15  # of so many products each template asks about one
 PHRASE = 48  # characters of a title that a person would type
+
+REVIEWS = Reveal("#reviews", "click", "#tab-reviews")
 
 # ---------------------------------------------------------------------- ways
 
@@ -88,7 +90,12 @@ def checkout(row: Parameters) -> list[On]:
     ]
 
 
-TO_CART = On(SHOP, [Click("a.showcart")], when=exists("store", "SELECT 1 FROM cart_item WHERE customer_id = ?", AGENT))
+OPEN_CART = Reveal("#minicart", "click", "a.showcart")
+TO_CART = On(
+    SHOP,
+    [OPEN_CART, Click("#minicart a.viewcart")],
+    when=exists("store", "SELECT 1 FROM cart_item WHERE customer_id = ?", AGENT),
+)
 
 # ---------------------------------------------------------------------- things to ask about
 

@@ -13,9 +13,10 @@ from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.products import catalogue
 from agentrl.envs.webarena.sites.store.reviews import complaints
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Reveal, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
     FIRST_RESULTS,
+    REVIEWS,
     SHOP,
     SITES,
     about,
@@ -32,6 +33,7 @@ from agentrl.envs.webarena.tasks.templates.shop.kit import (
 )
 from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at
 
+MORE = Reveal("#additional", "click", "#tab-additional")
 WORDED = 10  # reviews on the first page of a product
 SORTINGS = {
     "by price from low to high": ("Price", "price", "asc"),
@@ -48,7 +50,7 @@ SORTINGS = {
     ("What is the {field} of the product \"{product}\"?", "Tell me the {field} of this product: {product}",
      "Look up \"{product}\" in the shop and give me its {field}."),
     lambda row: answer(amount(row["value"]) if row["field"] == "price" else row["value"].removesuffix(" lbs")),
-    lambda row: on_product(row, Answer(row["value"])),
+    lambda row: on_product(row, *([MORE] if row["field"] == "weight" else []), Answer(row["value"])),
 )  # fmt: skip
 def product_field(world: World) -> Iterator[Row]:
     for row in products(world, 0):
@@ -85,7 +87,7 @@ def price_difference(world: World) -> Iterator[Row]:
      "List the reviewers of \"{product}\" who are unhappy about {aspect}.",
      "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?"),
     lambda row: answer(*row["authors"], without=row["others"]),
-    lambda row: on_product(row, Answer(", ".join(row["authors"]))),
+    lambda row: on_product(row, REVIEWS, Answer(", ".join(row["authors"]))),
 )  # fmt: skip
 def reviewers_complaining(world: World) -> Iterator[Row]:
     """Who is unhappy about an aspect of a product, and who else reviewed it."""
@@ -110,7 +112,7 @@ def reviewers_complaining(world: World) -> Iterator[Row]:
     "shop-count-star-reviews", SITES, "count-items",
     ("How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
      "Count the {stars}-star reviews of this product and answer with just the number: {product}"),
-    lambda row: answer(row["value"]), lambda row: on_product(row, Answer(row["value"])),
+    lambda row: answer(row["value"]), lambda row: on_product(row, REVIEWS, Answer(row["value"])),
     held_out=True,
 )  # fmt: skip
 def count_star_reviews(world: World) -> Iterator[Row]:
@@ -226,6 +228,32 @@ def sort_search(world: World) -> Iterator[Row]:
                 yield {"query": kind, "sorting": sorting}
 
 
+@template(
+    "shop-open-from-menu", SITES, "open-menu",
+    ("Use the menu of the shop to open {child} under {parent}.",
+     "In the shop's menu, choose {child}, which stands under {parent}.", "Go to {parent}, {child} through the menu."),
+    lambda row: ends_at(f"{SHOP}/{row['url_path']}.html"),
+    lambda row: [
+        On(SHOP, [
+            Reveal(_entry(row), "hover", f"a.level-top[href='/{row['url_path'].partition('/')[0]}.html']"),
+            Click(_entry(row)),
+        ]),
+        done(category_page(row)),
+    ],
+)  # fmt: skip
+def open_from_menu(world: World) -> Iterator[Row]:
+    """What opens when the pointer is on an entry of the menu."""
+    for row in store(world).rows(
+        "SELECT child.name AS child, child.url_path, parent.name AS parent FROM category AS child"
+        " JOIN category AS parent ON parent.id = child.parent_id WHERE parent.parent_id IS NULL ORDER BY child.id"
+    ):
+        yield {name: row[name] for name in ("url_path", "child", "parent")}
+
+
+def _entry(row: Parameters) -> str:
+    return f".submenu a[href='/{row['url_path']}.html']"
+
+
 LISTS = (
     Template(
         "shop-count-category", SITES, "count-items",
@@ -259,6 +287,6 @@ LISTS = (
         ),
         lambda row: _is_sorted(_sorted_category_path(row), row["sorting"], "asc"), _sort_category,
     ),
-    filter_price, sort_search,
+    filter_price, sort_search, open_from_menu,
 )  # fmt: skip
 TEMPLATES = (product_field, price_difference, reviewers_complaining, count_star_reviews, *LISTS)

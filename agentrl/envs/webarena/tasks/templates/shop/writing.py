@@ -9,6 +9,7 @@ from agentrl.envs.webarena.sites.store.people import AGENT, words
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Check, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
+    REVIEWS,
     SHOP,
     SITES,
     about,
@@ -45,7 +46,7 @@ TROUBLES = {
     ),
     lambda row: [
         *on_product(
-            row, Check(f"#Rating_{row['stars']}"), Fill("#nickname_field", row["nickname"]),
+            row, REVIEWS, Check(f"#Rating_{row['stars']}"), Fill("#nickname_field", row["nickname"]),
             Fill("#summary_field", row["title"]), Fill("#review_field", row["title"]), Click("button.submit"),
         ),
         done(product_page(row), lambda world: bool(store(world).changes.get("review"))),
