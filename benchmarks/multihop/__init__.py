@@ -2,6 +2,9 @@
 
 agentrl bench multihop              speed
 python -m benchmarks.multihop       difficulty and prose: what benchmarks/results/multihop.json holds
+
+In the one run so far, on a busy machine, bm25s searched these 20,000 pages in 0.6 ms and ours in 1.1, so this limit is
+missed: each term of a question costs ours some Python. tantivy took 26 ms.
 """
 
 from __future__ import annotations
