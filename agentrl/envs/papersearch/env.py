@@ -83,7 +83,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     The task is the academic paper search of StepPO and PaperScout: their two tools, horizon, scores and metrics, in a
     generated library. Papers have titles, abstracts, authors, years and venues; they cite earlier ones, mostly of their
-    own field, and those that are cited often are cited more (6 citations in the median, 1 in 100 papers has 245).
+    own field, and those that are cited often are cited more (6 citations in the median, 1 in 100 papers has 259).
 
     ## Observations
     `{"text"}`: the turn and what the last calls brought; under `### User Query` the question; under
@@ -377,7 +377,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
         pool = [number for number in self._pool if number not in expanded]
         missing = [number for number in self._asked.relevant.tolist() if number not in self._pool]
         calls = right_calls(self.library, missing, pool, self._arguments_of(SEARCH), self.max_actions_per_turn)
-        return SEPARATOR.join(map(str, calls)) or None
+        return SEPARATOR.join(map(str, calls or [Call(FINISH)]))
 
     def legal_actions(self) -> list[str]:
         """Whole turns of one call: words of the question in a row, and papers of the list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,11 @@ def test_answers_are_found_by_id_or_title_and_absent_ones_count(folder: Path) ->
     assert reward == pytest.approx(2 - 0.4) and "[2001.00001] [NEW] Ice on Lakes" in observation["text"]
     env.reset(options={"task": "test:odd"})
     assert env.oracle() is None  # half of the answers cannot be found
+    env.reset(options={"task": "test:ice"})
+    env._asked = replace(env._asked, absent=1)
+    env.step("search(ice)")
+    assert env.recall == 2 / 3 and env.oracle() is None
+    env.reset(options={"task": "test:odd"})
     env.step("search(birds)")
     assert env.recall == 0.5 and list(env._pool) == [3]
 
@@ -79,6 +85,18 @@ def test_the_oracle_plays_questions_from_files_through_the_kit(folder: Path) -> 
         base.reset(options={"task": "test:ice"})
         *_, info = base.step(base.oracle())
         assert info["success"]
+
+
+def test_the_oracle_finishes_when_all_that_is_there_is_found(folder: Path) -> None:
+    answers = [*TITLES, "No Such Paper"]
+    write_lines(folder / "dev.jsonl", [{"question": "What of lakes?", "answer": answers}])
+    env = PaperSearchEnv(data_dir=folder, split="dev")
+    env.reset(seed=0)
+    turns = []
+    while (turn := env.oracle()) is not None:
+        turns.append(turn)
+        *_, info = env.step(turn)
+    assert turns[-1] == "finish()" and info["success"] and env.recall == 5 / 6
 
 
 def test_changed_files_are_read_again(folder: Path) -> None:
