@@ -94,7 +94,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
       environment (`agentrl setup alfworld`), and every answer is compared with ours: a difference is an `EnvFault`.
     - `python=None`: the interpreter that has textworld and alfworld, if it is not found by itself.
     - `image_size=512`: width and height of the picture.
-    - `invalid_penalty=0`, `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
+    - `invalid_penalty=0.0`, `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
     - `whole_turn_penalty=False`: of no effect here, where commands cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`.
 
