@@ -51,9 +51,9 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     The agent sees what lies in or on what it stands at, so most of a task is to search where such a thing usually is.
 
     Sentences, commands, admissible commands and goals are those of ALFWorld 0.4, to the letter: on 1,000 walks through
-    these homes (6,265 commands, all families) TextWorld 1.7 gave the same texts, lists and ends without a difference, and
-    a test repeats them. A step with its list of commands takes our engine about 20 microseconds, 12,000 times less than
-    TextWorld in the same run (`agentrl bench alfworld`).
+    these homes (6,265 commands, all families) TextWorld 1.7 gave the same texts, lists and ends without a difference,
+    and a test repeats them. A step with its list of commands takes our engine about 20 microseconds, 12,000 times less
+    than TextWorld in the same run (`agentrl bench alfworld`).
 
     The homes are our own: 120 rooms (30 kitchens, living rooms, bedrooms and bathrooms each), drawn from a seed, with 9
     to 37 receptacles and 4,494 tasks, all of them solvable.
