@@ -57,16 +57,16 @@ def run(quick: bool = False) -> dict[str, Any]:
 def our_rows(tasks: list[str], seconds: float, repeats: int) -> Rows:
     """Our engine alone, new games and all, and the environment as anybody makes it."""
     games = [homes.build(task, Wording()) for task in tasks]
-    with gym.make("agentrl/ALFWorld-Text-v0", max_turns=100_000) as env:
-        measured: dict[str, tuple[Callable[[], int], str]] = {
-            ENGINE: (engine_steps([World(game) for game in games]), "steps/s"),
-            THROUGH_GYM: (gym_steps(env, tasks), "steps/s"),
-            RESET: (lambda: len([World(game).reset() for game in games]), "resets/s"),
-        }
-        return [
-            result(case, "agentrl", agentrl.__version__, [rate(work, seconds) for _ in range(repeats)], unit)
-            for case, (work, unit) in measured.items()
-        ]
+    env = gym.make("agentrl/ALFWorld-Text-v0", max_turns=100_000)
+    measured: dict[str, tuple[Callable[[], int], str]] = {
+        ENGINE: (engine_steps([World(game) for game in games]), "steps/s"),
+        THROUGH_GYM: (gym_steps(env, tasks), "steps/s"),
+        RESET: (lambda: len([World(game).reset() for game in games]), "resets/s"),
+    }
+    return [
+        result(case, "agentrl", agentrl.__version__, [rate(work, seconds) for _ in range(repeats)], unit)
+        for case, (work, unit) in measured.items()
+    ]
 
 
 def rate(work: Callable[[], int], seconds: float) -> float:

@@ -50,9 +50,13 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     errands: put a thing somewhere; put two there; clean, heat or cool one first; look at one in the light of a lamp.
     The agent sees what lies in or on what it stands at, so most of a task is to search where such a thing usually is.
 
-    Sentences, commands, admissible commands and goals are those of ALFWorld 0.4, to the letter: a test plays the same
-    commands here and in TextWorld. The homes are our own: 120 rooms (30 kitchens, living rooms, bedrooms and bathrooms
-    each), drawn from a seed, with 7 to 45 receptacles and thousands of tasks, all of them solvable.
+    Sentences, commands, admissible commands and goals are those of ALFWorld 0.4, to the letter: on 1,000 walks through
+    these homes (6,265 commands, all families) TextWorld 1.7 gave the same texts, lists and ends without a difference,
+    and a test repeats them. A step with its list of commands takes our engine about 20 microseconds, 12,000 times less
+    than TextWorld in the same run (`agentrl bench alfworld`).
+
+    The homes are our own: 120 rooms (30 kitchens, living rooms, bedrooms and bathrooms each), drawn from a seed, with 9
+    to 37 receptacles and 4,494 tasks, all of them solvable.
 
     ![A kitchen from above](../../_static/alfworld.png)
 
@@ -94,7 +98,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
       environment (`agentrl setup alfworld`), and every answer is compared with ours: a difference is an `EnvFault`.
     - `python=None`: the interpreter that has textworld and alfworld, if it is not found by itself.
     - `image_size=512`: width and height of the picture.
-    - `invalid_penalty=0`, `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
+    - `invalid_penalty=0.0`, `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
     - `whole_turn_penalty=False`: of no effect here, where commands cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`.
 

@@ -83,7 +83,7 @@ def read_problem(text: str, source: str, name: str, instruction: str = "", wordi
                 continue
             line = fact.line if isinstance(fact, Words) else sections[":init"].line
             raise ConfigError(f"{source}, line {line}: {quote(_written(fact))} is no fact of ALFWorld's domain")
-        facts[head].append(arguments)
+        facts[str(head)].append(arguments)
     starts = [place for _, place in facts["atlocation"]]
     if len(starts) != 1:
         raise ConfigError(f"{source}: the agent must stand at one place; got {len(starts)}")

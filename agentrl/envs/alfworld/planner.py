@@ -23,6 +23,7 @@ class Chain:
         self.commands = list(other.commands) if other else []
 
     def copy(self) -> Chain:
+        """The same, to go on in another way."""
         return Chain(self.world, self)
 
     def go(self, number: int) -> Chain:

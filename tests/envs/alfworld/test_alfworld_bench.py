@@ -13,7 +13,9 @@ def test_the_report_has_our_cases_and_fails_without_the_peer(monkeypatch: pytest
     report = alfworld.run(quick=True)
     assert {row["case"] for row in report["results"]} == {alfworld.ENGINE, alfworld.THROUGH_GYM, alfworld.RESET}
     assert "scripts/setup.sh library:textworld" in report["peers"]["textworld"]["reason"]
-    assert [ratio["case"] for ratio in report["ratios"]] == [f"{alfworld.RESET}, ours over limit"] and not report["pass"]
+    assert [ratio["case"] for ratio in report["ratios"]] == [f"{alfworld.RESET}, ours over limit"] and not report[
+        "pass"
+    ]
 
 
 def test_slow_resets_fail() -> None:

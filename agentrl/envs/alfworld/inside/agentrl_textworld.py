@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import fast_downward
-import textworld
-from textworld.envs import PddlEnv
-from textworld.envs.pddl import textgen
-from textworld.logic import Rule
+import fast_downward  # pyright: ignore[reportMissingImports]
+import textworld  # pyright: ignore[reportMissingImports]
+from textworld.envs import PddlEnv  # pyright: ignore[reportMissingImports]
+from textworld.envs.pddl import textgen  # pyright: ignore[reportMissingImports]
+from textworld.logic import Rule  # pyright: ignore[reportMissingImports]
 
 # TextWorld translates a game again at every reset and parses its grammar again for every sentence. What depends on its
 # arguments alone is remembered, which changes nothing but the time; who uses what was parsed gets a copy of it.
@@ -39,7 +39,7 @@ class Server:
 
     def __init__(self) -> None:
         # Its module `misc` imports nothing heavy; the package's own environments would import much more.
-        from alfworld.agents.utils.misc import Demangler
+        from alfworld.agents.utils.misc import Demangler  # pyright: ignore[reportMissingImports]
 
         self._demangler = Demangler
         self._env: Any = None
