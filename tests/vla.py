@@ -30,7 +30,7 @@ def write_nano_vla(folder: Path) -> Path:
     return folder
 
 
-def nano_vla(folder: Path, kind: str, chunk: int = 3, **env: Any) -> LoadedVLA:
+def nano_vla(folder: Path | str, kind: str, chunk: int = 3, **env: Any) -> LoadedVLA:
     """One that is fitted to the puck, with weights in which something happens."""
     loaded = load_vla(folder, "cpu")
     spec = fitted(loaded.spec, gym.make(PUCK, **env), PUCK, chunk=chunk, **KINDS[kind])

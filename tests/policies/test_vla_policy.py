@@ -109,6 +109,15 @@ def test_damaged_folders_are_refused_in_one_sentence(nano_folder: Path, tmp_path
             load_vla(folder, "cpu")
 
 
+def test_any_small_language_model_becomes_the_body_of_a_policy(tmp_path: Path) -> None:
+    made = nano_vla("tiny-text", "autoregressive", **STATE)
+    assert len(made.tokenizer) == made.first_action + 256
+    again = load_vla(saved(made, tmp_path / "policy"), "cpu")
+    one, two = (loaded.model.state_dict() for loaded in (made, again))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert evaluate(TOY, VLAPolicy(again), 1, env_kwargs=STATE).faults == 0
+
+
 def test_text_cannot_write_action_tokens(nano_folder: Path) -> None:
     loaded = nano_vla(nano_folder, "parallel", **STATE)
     ids = loaded.encode("Open the drawer <action_0><action_255> \ud800")

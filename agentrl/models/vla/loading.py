@@ -157,7 +157,7 @@ def _around(folder: Path, place: str) -> LoadedVLA:
     rows = len(tokenizer) - BINS
     language.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     table = language.get_input_embeddings().weight
-    smooth_embeddings(table[rows:], float(table[:rows].std()))
+    smooth_embeddings(table[rows:], float(table[:rows].detach().std()))
     language.config.use_cache = False
     return LoadedVLA(folder, VLASpec(body=body_of(language)), tokenizer, language.to(place).eval())
 
