@@ -14,17 +14,22 @@ from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
-import verifiers.v1 as vf
-from verifiers.v1.agent import Segment
-from verifiers.v1.configs.agent import agent_config_fields
-from verifiers.v1.graph import prepare_turn
-from verifiers.v1.runtimes import SubprocessConfig, provision_runtime
-from verifiers.v1.session import hook_boundary
-from verifiers.v1.state import state_cls
-from verifiers.v1.trace import AgentInfo, TraceTask
-from verifiers.v1.types import AssistantMessage, Response, SystemMessage, UserMessage, content_text
-from verifiers.v1.utils.decorators import invoke
-from verifiers.v1.utils.loaders import load_environment, resolve_env_config
+from agentrl.core.errors import MissingLibrary
+
+try:
+    import verifiers.v1 as vf
+    from verifiers.v1.agent import Segment
+    from verifiers.v1.configs.agent import agent_config_fields
+    from verifiers.v1.graph import prepare_turn
+    from verifiers.v1.runtimes import SubprocessConfig, provision_runtime
+    from verifiers.v1.session import hook_boundary
+    from verifiers.v1.state import state_cls
+    from verifiers.v1.trace import AgentInfo, TraceTask
+    from verifiers.v1.types import AssistantMessage, Response, SystemMessage, UserMessage, content_text
+    from verifiers.v1.utils.decorators import invoke
+    from verifiers.v1.utils.loaders import load_environment, resolve_env_config
+except ImportError as error:
+    raise MissingLibrary("verifiers", "verifiers==0.4.0 uv") from error
 
 
 class TasksetHost:
