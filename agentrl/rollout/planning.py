@@ -127,6 +127,7 @@ class _Simulation:
 
     def later(self, seconds: float, group: str, what: Callable[[], None]) -> None:
         """Somebody works for so long; then this happens."""
+
         def ended() -> None:
             self.busy[group] += seconds
             what()
