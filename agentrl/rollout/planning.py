@@ -72,6 +72,7 @@ class _Simulation:
         self.busy: dict[str, float] = dict.fromkeys(("simulators", "generators", "trainer"), 0.0)
 
     def run(self, updates: int) -> Outcome:
+        """Until so many updates are done."""
         skipped, start, before = updates // 3, 0.0, dict(self.busy)
         self.go_on()
         while self.updates < updates:
@@ -104,10 +105,12 @@ class _Simulation:
             self.later(seconds, "generators", lambda taken=taken: self.answered(taken))
 
     def stepped(self, batch: int) -> None:
+        """A batch asks."""
         self.free_simulators += 1
         self.to_answer.append(batch)
 
     def answered(self, taken: Sequence[int]) -> None:
+        """A generator is free, and its batches are stepped again."""
         self.free_generators += 1
         self.done += len(taken)
         if self.p.rollout_async:
@@ -119,9 +122,12 @@ class _Simulation:
             self.to_step.extend(range(self.p.batches))
 
     def updated(self) -> None:
+        """The trainer is free."""
         self.training, self.updates = False, self.updates + 1
 
     def later(self, seconds: float, group: str, what: Callable[[], None]) -> None:
+        """Somebody works for so long; then this happens."""
+
         def ended() -> None:
             self.busy[group] += seconds
             what()

@@ -14,7 +14,7 @@ from benchmarks.learning.separation_table import blind_to
 
 HEAD = ("paper", "claim", "verdict", "hold / open / reversed", "difference", "seeds", "experiments")
 BOTH, REST = "grounding_worldmodeling, natural", ("no_think", "free_think", "grounding", "worldmodeling")
-TRAINER = "needs a trainer that does not exist here yet"
+TRAINER = "not run on a GPU"
 BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
 FIRST_PHASE, REPLAY = ("webrl-first-phase-frozenlake",), ("webrl-replay-frozenlake",)

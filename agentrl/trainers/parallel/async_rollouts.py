@@ -36,10 +36,12 @@ class Group:
 
     @property
     def size(self) -> int:
+        """How many."""
         return len(self.jobs)
 
     @property
     def complete(self) -> bool:
+        """Have all of them ended?"""
         return len(self.found) == self.size
 
     @property
