@@ -20,7 +20,7 @@ import torch
 
 import agentrl
 from agentrl.core.measure import compare, machine, result
-from agentrl.rollout.collect import Start
+from agentrl.rollout.collect import Collector, Start
 from agentrl.trainers import PPO
 from agentrl.trainers.algorithms.ppo import update
 from agentrl.trainers.run.run import Run
@@ -81,6 +81,7 @@ def loop(args: Any, learner: Any, training: Run, iterations: int) -> tuple[Any, 
         if number == 1:
             spent, steps, begun = dict.fromkeys(spent, 0.0), 0, time.perf_counter()
         starts = [Start(1000 * number + place) for place in range(args.episodes)]
+        assert isinstance(training.collector, Collector)
         played = training.play(starts, training.collector)
         batch = learner.batch(played.trajectories)
         updating = time.perf_counter()

@@ -34,7 +34,7 @@ class PromptSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal[1] = 1
     environments: tuple[str, ...] = ()
-    prompt_style: Literal["conversation", "step"] = "conversation"
+    prompt_style: Literal["conversation", "step", "webrl"] = "conversation"
     history: AtLeast0 = 3
     # None: it differed between the environments of a mix.
     strategy: str | None = ""  # of the Reasoning wrapper; empty: none

@@ -6,6 +6,7 @@ GAMES is a JSON file of pairs, PDDL problem and sentence of the task. It runs in
 with domain and grammar of the alfworld that is installed there, as they are.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import json

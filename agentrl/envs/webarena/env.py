@@ -172,7 +172,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
     - `early_stop=False`, `strict_upstream=False`: see above.
-    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: the rule of WebRL,
+    - `ids=None`: which elements have ids. `"innermost"`, the default with `"simplified"` and `"html"`: WebRL's rule,
       the innermost of what shows a hand, so that a word inside a link has the id and the rest of the link none.
       `"whole"`, the default elsewhere but for the tree: a link or button has one id, which stands at all of its text;
       pages have fewer ids, and an id says what a click on it does.

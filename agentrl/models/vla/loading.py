@@ -111,7 +111,7 @@ def load_vla(name: str | Path, device: str = "auto") -> LoadedVLA:
         with quiet():
             if not is_vla(folder):
                 return _around(folder, place)
-            tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, **ONLY_DATA)
+            tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
             spec = read_spec(folder)
             check_action_tokens(tokenizer)
             with no_larger_than_weights(folder), torch.device("meta"):
@@ -210,7 +210,7 @@ def tiny_parts(width: int, layers: int) -> tuple[Any, Any]:
 
     tokenizer = tiny_tokenizer(TEXT_SPECIALS, "tiny_vla_vocabulary.json")
     add_action_tokens(tokenizer)
-    heads = {"num_attention_heads": width // 32, "num_key_value_heads": width // 32, "head_dim": 32}
+    heads: dict[str, Any] = {"num_attention_heads": width // 32, "num_key_value_heads": width // 32, "head_dim": 32}
     return tokenizer, Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=width,

@@ -147,7 +147,7 @@ def shown_pictures(env: gym.Env) -> tuple[str, ...]:
     """The pictures of an environment's observation, in its order."""
     parts = env.observation_space.spaces if isinstance(env.observation_space, spaces.Dict) else {}
     known = [name for name, part in parts.items() if isinstance(part, spaces.Box) and len(part.shape) == 3]
-    order = env.unwrapped.pictures if hasattr(env.unwrapped, "pictures") else known  # spaces sort their names
+    order = getattr(env.unwrapped, "pictures", known)  # spaces sort their names
     return tuple(name for name in order if name in known)
 
 

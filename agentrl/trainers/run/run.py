@@ -30,8 +30,6 @@ from agentrl.core.manifest import signed
 from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.core.untrusted import trusted_arguments
-from agentrl.models.loading import LoadedModel
-from agentrl.models.vla.loading import LoadedVLA
 from agentrl.rollout.collect import Collection, Collector, CollectorBase, EnvSpec, Start, grouped
 from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import to_columns
@@ -324,7 +322,7 @@ class Run:
 
     # ------------------------------------------------------------------ episodes
 
-    def sampler(self, *, greedy: bool, seed: int, engine: LoadedModel | LoadedVLA | None = None) -> Any:
+    def sampler(self, *, greedy: bool, seed: int, engine: Any = None) -> Any:
         """The policy as it generates; by another copy of its weights, if that is given."""
         if self.rollout_engine is not None:
             return self.rollout_engine.sampler(greedy=greedy, seed=seed)

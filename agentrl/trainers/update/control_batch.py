@@ -128,7 +128,7 @@ def observed(
     vectors: Sequence[list[float] | None],
 ) -> ControlRow:
     """A row that holds an observation alone. `vectors` are proprio and state, None where there is none."""
-    known = dict(zip(("proprio", "state"), vectors, strict=True))
+    known: dict[str, list[float] | None] = dict(zip(("proprio", "state"), vectors, strict=True))
     parts = [known[name] for name in spec.vectors]
     if any(part is None for part in parts) or len(images) <= max(cameras, default=-1):
         raise ConfigError(f"the records of {trajectory.id} do not have all that the policy reads")

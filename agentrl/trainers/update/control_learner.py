@@ -125,7 +125,8 @@ class ControlLearner(Learner):
 
     def batch(self, trajectories: Sequence[Trajectory], *, observations: bool = False) -> ControlBatch:
         """What the algorithms read of an iteration's episodes."""
-        options, engine = self.options, self.engine
+        options: Any = self.options
+        engine = self.engine
         how = {"credit": options.credit, "picture_memory": options.picture_memory}
         return ControlBatch(trajectories, engine.spec, self.cameras, engine.first_action, **how)
 
@@ -184,15 +185,22 @@ class ControlLearner(Learner):
 
     def logprobs(self, rows: Sequence[Any]) -> list[Tensor]:
         """Of the policy as it is now; a flat CPU tensor per row."""
-        return self._all(rows, lambda some: (self.scored(self.policy, some, self.seen(some)).logprobs,))[0]
+        return self._all(rows, lambda some: self._scores(self.policy, some))[0]
 
     def reference_logprobs(self, rows: Sequence[Any]) -> list[Tensor]:
         """Of the policy as it was at the beginning."""
-        return self._all(rows, lambda some: (self.scored(self.reference, some, self.seen(some)).logprobs,))[0]
+        return self._all(rows, lambda some: self._scores(self.reference, some))[0]
+
+    def _scores(self, network: Any, rows: Sequence[Any]) -> tuple[Tensor]:
+        return (self.scored(network, rows, self.seen(rows)).logprobs,)
 
     def values(self, rows: Sequence[Any]) -> tuple[list[Tensor], list[Tensor]]:
         """Before each target; what comes after is not asked for."""
-        (before,) = self._all(rows, lambda some: (self._each_target(some, self._action_values(self.seen(some))),))
+
+        def work(some: Sequence[Any]) -> tuple[Tensor]:
+            return (self._each_target(some, self._action_values(self.seen(some))),)
+
+        (before,) = self._all(rows, work)
         return before, [torch.zeros_like(row) for row in before]
 
     @torch.no_grad()
@@ -229,6 +237,6 @@ def check_options(options: Any, *, distributed: bool) -> None:
         if is_wrong(getattr(options, name, None)):
             raise ConfigError(f"{name} must be left at its default for a VLA policy; got {getattr(options, name)!r}")
     if getattr(options, "variant", "") in ("vanilla", "bilevel"):
-        raise ConfigError(f"variant must be masked or turn for a VLA policy; got {options.variant!r}")
+        raise ConfigError(f"variant must be masked or turn for a VLA policy; got {getattr(options, 'variant', '')!r}")
     if distributed:
         raise ConfigError("a VLA policy is trained in one process; leave --processes at 1")

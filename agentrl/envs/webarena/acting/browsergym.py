@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 from agentrl.core.parsing import quote
 from agentrl.envs.webarena.acting.actions import Action, checked
@@ -108,7 +108,7 @@ def _action(function: str, given: dict[str, Any]) -> Action | str:
     return _at_point(function, given) if function in _AT_POINT else _on_element(function, given)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -159,8 +159,8 @@ class LiveBackend(chromium.ChromiumBackend):
     def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
         tab = self._tabs[self._active]
         page = self._failures.get(tab) if tab is not None else None
-        empty = tab is None or reading["url"] == BLANK  # nobody has answered for it
-        status = page.status if page is not None else 200 if empty else tab.status
+        answered = tab if reading["url"] != BLANK else None  # nobody answers for an empty page
+        status = page.status if page is not None else 200 if answered is None else answered.status
         return View(
             url=reading["url"] if page is None else page.url,
             title=reading["title"],
