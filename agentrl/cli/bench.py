@@ -13,8 +13,9 @@ import tyro
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import log, print_json, print_table, verdict, waiting
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.family import load
 from agentrl.core.measure import CHECKOUT, IN_CHECKOUT, merged
-from agentrl.registry import Bench, Part, load, parts
+from agentrl.registry import Bench, Part, parts
 
 # The function of a speed benchmark takes `quick` and perhaps further options of the command line, and returns the
 # JSON of `agentrl bench`. Those of a family are named by its row of the registry. agentrl's own live in `benchmarks`,

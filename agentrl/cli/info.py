@@ -16,7 +16,8 @@ from agentrl.cli.list import describe
 from agentrl.cli.output import console, print_json, print_table, waiting
 from agentrl.core.env import AgentEnv, keyword_arguments
 from agentrl.core.errors import ConfigError
-from agentrl.registry import MULTIPLAYER, known, load
+from agentrl.core.family import load
+from agentrl.registry import MULTIPLAYER, known
 from agentrl.rollout.episode import make
 
 

@@ -11,7 +11,8 @@ import tyro
 from agentrl.cli.arguments import Common, JsonText, json_object
 from agentrl.cli.output import log, print_json, print_table
 from agentrl.core.errors import ConfigError, did_you_mean
-from agentrl.registry import Site, family_of, load, parts
+from agentrl.core.family import load
+from agentrl.registry import Site, family_of, parts
 
 
 @dataclass(kw_only=True)

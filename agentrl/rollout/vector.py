@@ -28,8 +28,9 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, Fault, WorkerFault
+from agentrl.core.family import load
 from agentrl.core.seeding import mixed_seed
-from agentrl.registry import check_id, known, load
+from agentrl.registry import check_id, known
 from agentrl.rollout.hosts import Host
 from agentrl.rollout.isolated import IsolatedEnv, ask_all, spaces_of
 from agentrl.rollout.starts import Stack

@@ -30,9 +30,10 @@ from typing import Any
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SessionFault, did_you_mean
+from agentrl.core.family import load
 from agentrl.core.interpreter import find_interpreter
 from agentrl.core.untrusted import check_environment
-from agentrl.registry import check_id, family_of, find, is_available, known, load
+from agentrl.registry import check_id, family_of, find, is_available, known
 from agentrl.rollout.hosts import ASKED, START_SECONDS, EnvSlot, Host, answer_of, value_of
 from agentrl.rollout.isolated import IsolatedEnv, copied
 from agentrl.rollout.starts import Stack
