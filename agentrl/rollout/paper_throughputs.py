@@ -59,7 +59,7 @@ def _columns(gpus: int, throughputs: Sequence[float]) -> list[Column]:
 
 
 TABLE_4 = Table(
-    "4: LIBERO, GR00T N1.5, colocated",
+    "4: GR00T N1.5, colocated",
     "colocated",
     32,
     (
@@ -74,7 +74,7 @@ TABLE_4 = Table(
 )
 SCALING = (
     Table(
-        "1a: LIBERO, pi 0.5, hybrid",
+        "1a: pi 0.5, hybrid",
         "hybrid",
         32,
         [
