@@ -113,4 +113,4 @@ def test_without_the_library_the_error_names_the_commands(library: str, monkeypa
 
 def test_an_unknown_library_is_refused_with_the_names() -> None:
     done = subprocess.run(["scripts/setup.sh", "library:nothing"], capture_output=True, text=True)
-    assert done.returncode == 2 and "NAME must be one of agentlightning inspect-ai" in done.stderr
+    assert done.returncode == 2 and "NAME must be one of agentlightning browsergym inspect-ai" in done.stderr

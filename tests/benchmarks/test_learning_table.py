@@ -98,7 +98,10 @@ def test_every_algorithm_stands_in_one_table_with_one_start(env):
     assert len(cells) == 12 * 3 and {cell.seed for cell in cells} == {0, 1, 2}
     in_phases = {cell.stages[-1].algorithm for cell in EXPERIMENTS["webrl-baselines-frozenlake"].cells}
     assert {"sft", "webrl"} < in_phases  # imitation, and what learns off-policy in phases: a table of their own
-    assert {cell.stages[-1].algorithm for cell in cells} == set(ALGORITHMS) - in_phases - {"orm"}  # a judge
+    assert {cell.stages[-1].algorithm for cell in cells} == set(ALGORITHMS) - in_phases - {
+        "orm",
+        "bc",
+    }  # a judge, and robots
     assert len({cell.runs()[0].name for cell in cells}) == 1
     assert {cell.stages[-1].options["prompt_style"] for cell in cells} == {"step"}
 

@@ -149,7 +149,18 @@ def test_honest_records_are_still_drawn() -> None:
 def test_no_safe_argument_names_a_program_a_file_an_address_or_a_key() -> None:
     """Every argument of every environment that takes a path, an object or an address is left to the user."""
     left = {"python", "assets", "assets_folder", "task_file", "sites_at", "accounts", "reset_sites", "storage_state"}
-    left |= {"judge", "data_dir", "products", "targets", "scorers", "backend"}
+    left |= {
+        "judge",
+        "data_dir",
+        "products",
+        "targets",
+        "scorers",
+        "backend",
+        "questions",
+        "corpus",
+        "aliases",
+        "embedder",
+    }
     seen = set()
     for entry in known():
         found = env_class(entry.id)

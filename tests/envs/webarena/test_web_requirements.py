@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FAMILY = ROOT / "agentrl" / "envs" / "webarena"
 NAMES = {"pillow": "PIL"}  # where the package is called otherwise than its module
 # Only used where it is there, or by what needs an extra of its own.
-OPTIONAL = {"playwright", "cairosvg", "mujoco"}
+OPTIONAL = {"playwright", "cairosvg", "mujoco", "tokenizers", "safetensors"}
 BROUGHT_ALONG = {"markupsafe"}  # by jinja2
 
 
