@@ -86,6 +86,9 @@ class PromptEncoder:
                 while kind == "ids" and said and said[-1] in self.specials:  # the template ends the message itself
                     said.pop()
                 ids += said
+            if grids is None:
+                ids += piece
+                continue
             for token in piece:
                 ids += [token] * (next(remaining) if token == self.image_token else 1)
         return Prompt(ids, pixels, grids)

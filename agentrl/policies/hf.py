@@ -81,7 +81,11 @@ class HFPolicy:
         keys: Sequence[str] | None = None,
     ) -> list[Generation]:
         """One answer to each conversation; `keys` seed the sampling of each."""
-        return self.answer(self.loaded.encoder.encode_all(conversations), keys)
+        return self.answer(self.encode_all(conversations), keys)
+
+    def encode_all(self, conversations: Sequence[Conversation]) -> list[Prompt]:
+        """The prompts of many conversations."""
+        return self.loaded.encoder.encode_all(conversations)
 
     def encode(self, conversation: Conversation) -> Prompt:
         """The prompt of a conversation, ready to be answered."""

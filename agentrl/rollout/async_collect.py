@@ -315,7 +315,7 @@ class Rollout:
             self._let_go(job)
             return
         with self._encoding:
-            trajectory = self._collector._record(job)
+            (trajectory,) = self._collector._records([job])
         with self.lock:
             if self._settler is not None and trajectory.pending and job.fault is None:
                 self._owed[job.index] = job

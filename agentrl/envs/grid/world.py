@@ -127,6 +127,8 @@ class GridWorld(AgentEnv[Any, Any]):
         self._player = 0  # index into the flattened grid
         self._key = 0  # the state of this environment's own random stream
         self._named: str | None = None  # set when the task was given by name
+        self._known: tuple[bytes, Any] = b"", None  # the tiles that `state()` was last asked about, and its answer
+        self._name = -1, ""  # of the level that was last asked for, with its index
 
     # ------------------------------------------------------------------ tasks
 
@@ -183,7 +185,11 @@ class GridWorld(AgentEnv[Any, Any]):
         return max(places)  # there is one player, so the other symbols are nowhere: -1
 
     def _task(self) -> str:
-        return self._named if self._named is not None else self.tasks()[self._index]
+        if self._named is not None:
+            return self._named
+        if self._name[0] != self._index:
+            self._name = self._index, self.tasks()[self._index]
+        return self._name[1]
 
     def _next_random(self) -> int:
         """The next number of this environment's own stream (the vectorised core draws the same ones)."""
@@ -207,7 +213,10 @@ class GridWorld(AgentEnv[Any, Any]):
 
     def state(self) -> GridState:
         """The true grid."""
-        return self.state_type(tuple(spelled(self._codes, self.symbols)))
+        tiles = self._codes.tobytes()
+        if tiles != self._known[0]:  # a turn asks several times
+            self._known = tiles, self.state_type(tuple(spelled(self._codes, self.symbols)))
+        return self._known[1]
 
     def oracle(self) -> str | int | None:
         """The first turn of a shortest solution."""
