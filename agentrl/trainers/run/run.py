@@ -69,6 +69,7 @@ log = logging.getLogger(__name__)
 
 Report = Callable[[str], Any]
 WARM_UP = 3  # iterations in which models are still compiled and steps recorded
+RARELY = 10  # times as many new objects as usual before the garbage collector looks through all old ones
 UNDER_WAY = "under_way"  # in a checkpoint's memory: the episodes that an asynchronous run had begun
 UNSAVED = "unsaved"  # in place of a collector's memory: why there is none
 
@@ -183,6 +184,9 @@ class Run:
         return None if newest is None else newest.name
 
     def __enter__(self) -> Run:
+        self._thresholds = gc.get_threshold()
+        young, middle, old = self._thresholds
+        gc.set_threshold(young, middle, RARELY * old)  # episodes are no garbage, and there are thousands of them
         self._handlers = {}
         if threading.current_thread() is threading.main_thread():
             for name in (signal.SIGTERM, signal.SIGINT):
@@ -201,6 +205,7 @@ class Run:
             for tracker in self.trackers:
                 tracker.close()
         finally:
+            gc.set_threshold(*self._thresholds)
             if self._frozen:
                 gc.unfreeze()
             self._release()
