@@ -69,6 +69,7 @@ log = logging.getLogger(__name__)
 
 Report = Callable[[str], Any]
 WARM_UP = 3  # iterations in which models are still compiled and steps recorded
+FEW = 1000  # objects; Python 3.12 begins with some hundreds that the garbage collector leaves out
 RARELY = 10  # times as many new objects as usual before the garbage collector looks through all old ones
 UNDER_WAY = "under_way"  # in a checkpoint's memory: the episodes that an asynchronous run had begun
 UNSAVED = "unsaved"  # in place of a collector's memory: why there is none
@@ -240,7 +241,7 @@ class Run:
             self.iteration += 1
             if self.asynchronous is not None:
                 self.asynchronous.rollouts.updated()
-            if self.iteration < first + WARM_UP and (self._frozen or not gc.get_freeze_count()):  # else the caller's
+            if self.iteration < first + WARM_UP and (self._frozen or gc.get_freeze_count() < FEW):  # else the caller's
                 # Models, libraries and compiled code stay until the end. The garbage collector would look through all
                 # of it every other iteration, which takes up to half a second; `close` lets it do so again.
                 gc.collect()
