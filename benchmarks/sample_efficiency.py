@@ -89,7 +89,7 @@ def curve(run: Path) -> dict[str, Any]:
     for line in lines:
         if line["kind"] == "train":
             steps += round(line["turns_mean"] * line["episodes"])
-            rows.append([line["iteration"], steps, line["success"]])
+            rows.append([line["iteration"], steps, round(line["success"], 4)])
             for age, count in line.get("async", {}).get("staleness", {}).items():
                 ages[age] = ages.get(age, 0) + count
     measured = [line for line in lines if line["kind"] == "eval"]
@@ -105,7 +105,14 @@ def compared(runs: dict[str, dict[int, Path]]) -> dict[str, Any]:
     for name in next(iter(curves["sync"].values()))["outcomes"]:
         sync, late = ({seed: one["outcomes"][name] for seed, one in curves[way].items()} for way in WAYS)
         differences[name] = paired(late, sync)
-    return {"curves": curves, "async less sync": differences}
+    for one in [one for by_seed in curves.values() for one in by_seed.values()]:
+        one["success"] = {name: success(marks) for name, marks in one.pop("outcomes").items()}
+    return {"schema": 1, "name": "sample_efficiency", "curves": curves, "async less sync": differences}
+
+
+def success(marks: str) -> float:
+    """The share of levels that were solved."""
+    return round(marks.count("1") / max(1, len(marks.replace("-", ""))), 4)
 
 
 if __name__ == "__main__":
