@@ -10,10 +10,11 @@ import pytest
 
 from agentrl.envs.webarena.sites.database import START, Database
 from agentrl.envs.webarena.sites.forum import data
-from agentrl.envs.webarena.sites.forum.content import contents, expand, parse, sentences
+from agentrl.envs.webarena.sites.forum.content import contents
 from agentrl.envs.webarena.sites.forum.listing import ranking
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.places import base_file
+from agentrl.envs.webarena.sites.prose import expand, parse, sentences
 from agentrl.envs.webarena.sites.site import SESSION_TABLE
 
 TABLES = ("user", "forum", "submission", "comment", "subscription", "ban", "wiki_revision", "message", "notification")

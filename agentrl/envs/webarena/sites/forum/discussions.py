@@ -9,10 +9,11 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import Content, Subject, expand
+from agentrl.envs.webarena.sites.forum.content import Content, Subject
 from agentrl.envs.webarena.sites.forum.listing import ranking
 from agentrl.envs.webarena.sites.forum.people import OPENED, Member, People
 from agentrl.envs.webarena.sites.forum.text import slug
+from agentrl.envs.webarena.sites.prose import expand
 
 FIRST_SUBMISSION = 10_001
 FIRST_COMMENT = 50_001
