@@ -64,6 +64,7 @@ class Discussions:
 
     def __init__(self, rng: Random, contents: Sequence[Content], people: People) -> None:
         self.rng, self.people = rng, people
+        self._said: set[str] = set()  # comments so far, so that none is made twice
         self.forum_ids = {content.name: number for number, content in enumerate(contents, start=1)}
         found = [submission for content in contents for submission in self._forum(content)]
         self.submissions = sorted(found, key=lambda submission: (submission.created, submission.title))
@@ -142,7 +143,10 @@ class Discussions:
             author = submission.author
         else:
             author = self.people.author(rng, created)
-        body = submission.forum.comment(rng, submission.subject, is_reply=parent is not None)
+        body = ""
+        while not body or body in self._said:
+            body = submission.forum.comment(rng, submission.subject, is_reply=parent is not None)
+        self._said.add(body)
         return Comment(author, body, created, upvotes, downvotes, parent)
 
     def _later(self, moment: datetime) -> datetime:

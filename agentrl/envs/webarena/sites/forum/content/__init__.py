@@ -56,9 +56,10 @@ class Content:
     def body(self, rng: Random, subject: Subject) -> str:
         """The text of a submission; empty for links."""
         pattern = rng.choice(subject.post.get("body") or [""])
-        if pattern and rng.random() < 0.4:
-            is_question = subject.post["title"].endswith("?")
-            pattern += "\n\n" + rng.choice(common("texts")["pleas" if is_question else "remarks"])
+        ending = "pleas" if subject.post["title"].endswith("?") else "remarks"
+        for kind, share in ((ending, 0.4), ("asides", 0.6)):
+            if pattern and rng.random() < share:
+                pattern += "\n\n" + rng.choice(common("texts")[kind])
         return sentences(expand(pattern, rng, subject.values))
 
     def comment(self, rng: Random, subject: Subject, *, is_reply: bool) -> str:
@@ -72,7 +73,9 @@ class Content:
                 parts.insert(0, rng.choice(shared["openings"]))
             if rng.random() < 0.2:
                 parts.append(rng.choice(self.comments))
-        if rng.random() < 0.25:
+        if rng.random() < 0.5:
+            parts.append(rng.choice(shared["asides"]))
+        elif rng.random() < 0.4:
             parts.append(rng.choice(shared["closings"]))
         return sentences(" ".join(expand(part, rng, subject.values) for part in parts))
 
