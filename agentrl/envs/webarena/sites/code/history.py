@@ -54,7 +54,7 @@ class Rows:
             insert_rows(connection, table, [{"id": number, **row} for number, row in enumerate(rows, 1)])
 
 
-MAX_LINES = 60  # of a generated file
+MAX_LINES = 64  # of a generated file
 DIGIT = re.compile("[0-9]")
 COMMITS = TEXTS["commits"]
 
