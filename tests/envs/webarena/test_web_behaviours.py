@@ -16,6 +16,7 @@ from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 
 SHOP, CODE, MAP = "http://shopping.localhost/", "http://code.localhost/byteblaze/dotfiles", "http://map.localhost/"
+HOME = "http://homepage.localhost/"
 REPORT = "http://admin.localhost/admin/reports/report_sales/sales/"
 PRODUCT = World().database("store").value(
     "SELECT url_key FROM product JOIN review ON review.product_id = product.id AND review.status = 'Approved'"
@@ -65,6 +66,11 @@ WALKS: dict[str, list[tuple[Any, ...]]] = {
         ("click", ".leaflet-contextmenu a:last-child"), ("right click", ".leaflet-container"),
         ("click", ".leaflet-contextmenu a"), ("shows", ".routing_engines"), ("back",),
     ],
+    "the home page calculates and keeps notes": [
+        ("open", HOME), ("click", ".card a[href='/calculator.html']"), ("search", "#expression", "(12.5 + 3) * 4"),
+        ("holds", "#expression", "(12.5 + 3) * 4"), ("click", ".head a[href*=pad]"),
+        ("type", "textarea", "one\n  two"), ("click", "button"), ("counts", ".note", 1), ("back",), ("back",),
+    ],
     "a date is picked as the field wants it": [
         ("open", REPORT), ("click", "#sales_report_from-button"), ("click", ".calendar a[data-pick]"),
         ("holds", "#sales_report_from", "6/1/2025"),
@@ -103,8 +109,8 @@ def do(backend: Any, name: str, *parts: Any) -> None:
             getattr(backend, name)(label(parts[0], view))
         case "right click":
             backend.click(label(parts[0], view), "right")
-        case "type":
-            backend.type(label(parts[0], view), parts[1])
+        case "type" | "search":
+            backend.type(label(parts[0], view), parts[1], enter=name == "search")
         case "drag":
             backend.drag(*parts)
         case "wait":

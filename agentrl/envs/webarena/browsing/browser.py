@@ -326,8 +326,9 @@ class BrowserBackend(chromium.ChromiumBackend):
             await tab.call("turn", deadline=self._until())
 
     async def _before_leaving(self, tab: BrowserTab) -> None:
-        held = await tab.call("held", deadline=self._until())
-        self._session.entry.changed = {number: text for number, text in held}
+        left, entry = await tab.call("left", deadline=self._until()), self._session.entry
+        entry.changed = {number: text for number, text in left["changed"]}
+        entry.focus, entry.selected = left["focus"], left["selected"]
 
     def _check_click(self, element: Any) -> None:
         document = self._document

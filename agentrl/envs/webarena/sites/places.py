@@ -64,9 +64,10 @@ PLACES: dict[str, Place] = {
     ),
     "gitlab": Place("__GITLAB__", "http://code.localhost", "code.site", "code", Account("byteblaze", "hello1234")),
     "map": Place("__MAP__", "http://map.localhost", "map.site", "map"),
+    "homepage": Place("__HOMEPAGE__", "http://homepage.localhost", "home.site", "home"),
 }  # fmt: skip
 # Base data: the module below SITE_MODULES with `VERSION` and `build(connection)`.
-DATA: dict[str, str] = {"store": "store.data", "forum": "forum.data", "code": "code.data", "map": "map.data"}
+DATA: dict[str, str] = {name: f"{name}.data" for name in ("store", "forum", "code", "map")} | {"home": "home.site"}
 
 
 def cookies(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
