@@ -183,7 +183,7 @@ class Repository:
     def _create(self, values: Words) -> Change:
         path = self._planned.pop(0)
         stem = path.rsplit("/", 1)[-1].split(".")[0]
-        noun = stem if stem in self.nouns else values["noun"]
+        noun = stem if stem in self.nouns else str(values["noun"])
         self.files[path] = new_file(language_of(path), self.nouns, noun, self.random)
         return creation(path, self.files[path])
 
