@@ -54,7 +54,7 @@ class Rows:
             insert_rows(connection, table, [{"id": number, **row} for number, row in enumerate(rows, 1)])
 
 
-MAX_LINES = 60  # of a generated file
+MAX_LINES = 64  # of a generated file
 DIGIT = re.compile("[0-9]")
 COMMITS = TEXTS["commits"]
 
@@ -183,7 +183,7 @@ class Repository:
     def _create(self, values: Words) -> Change:
         path = self._planned.pop(0)
         stem = path.rsplit("/", 1)[-1].split(".")[0]
-        noun = stem if stem in self.nouns else values["noun"]
+        noun = stem if stem in self.nouns else str(values["noun"])
         self.files[path] = new_file(language_of(path), self.nouns, noun, self.random)
         return creation(path, self.files[path])
 

@@ -13,7 +13,7 @@ from typing import Any
 from agentrl.envs.webarena.sites.formats import stamp
 from agentrl.envs.webarena.sites.prose import expand, heading, sentences
 from agentrl.envs.webarena.sites.store.people import AGENT, words
-from agentrl.envs.webarena.sites.store.products import catalogue
+from agentrl.envs.webarena.sites.store.products import catalogue, product_values
 
 EVERYWHERE = "general"  # aspects of every category
 
@@ -76,8 +76,12 @@ def build_reviews(connection: sqlite3.Connection) -> None:
         count = min(MAX_PER_PRODUCT, 1 + int(rng.expovariate(0.2)))
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
+        titles: set[str] = set()
         for nickname in nicknames:
             review = _review(product, max(1, min(5, round(rng.gauss(mean, 1.1)))), rng)
+            while review[1] in titles:
+                review = (review[0], title_of(product[1], review[3], rng), *review[2:])
+            titles.add(review[1])
             customer, name = _author(people, nickname, review[-1], rng)
             rows.append((review[0], customer, name, *review[1:]))
     rows += _of_agent(connection, rng)
@@ -106,27 +110,12 @@ def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, 
         status = "Not Approved"
     title = title_of(index, stars, rng)
     detail = _detail(words("reviews.toml"), aspects(catalogue().filed(index)[0], section), stars, rng)
-    return number, title, sentences(expand(detail, rng, _values(index, rng))), stars, status, stamp(written)
+    return number, title, sentences(expand(detail, rng, product_values(index))), stars, status, stamp(written)
 
 
 def title_of(index: int, stars: int, rng: Random) -> str:
     """What a review of product number `index` of the catalogue is called."""
-    return heading(expand(rng.choice(words("reviews.toml")["titles"][str(stars)]), rng, _values(index, rng)))
-
-
-def _values(index: int, rng: Random) -> dict[str, str | list[str]]:
-    """What the texts may say of product number `index`: what it is, what it has, what it is for, which versions."""
-    traits, options = catalogue().traits(index), catalogue().product(index).options
-    noun, article, this = traits.family.noun.name, "a ", "this "
-    if traits.family.noun.plural:
-        article, this = "", "these "
-    shapes = {"adjective": "{1} {0}", "with": "{0} with {1}", "for": "{0} for {1}"}
-    things = [shapes[known.kind].format(noun, known.text) for known in traits.variant.attributes] or [noun]
-    versions = [f"the {rng.choice(values)} version" for values in options.values()]
-    return {
-        "noun": noun, "this": this + noun, "a": article + noun, "thing": things, "item": [article + "{thing}"],
-        "use": traits.family.use, "version": versions or [f"the {noun} in the picture"], "brand": traits.brand,
-    }  # fmt: skip
+    return heading(expand(rng.choice(words("reviews.toml")["titles"][str(stars)]), rng, product_values(index)))
 
 
 def _detail(texts: dict[str, Any], known: Sequence[Aspect], stars: int, rng: Random) -> str:
