@@ -134,7 +134,7 @@ def test_what_cannot_be_is_refused(envs: Any) -> None:
         envs.step(np.zeros((3, 6), np.float32))
     with pytest.raises(ConfigError, match=r"world 0 plays libero_goal/4:test:0 to libero_goal/4:test:1; got"):
         envs.reset(options={"task": "libero_goal/4:test:7"})
-    with pytest.raises(ConfigError, match=r"assets=\"procedural\" alone"):
+    with pytest.raises(ConfigError, match=r"assets=\"procedural\", reward=\"success\" and perturb=None alone"):
         make(1, assets="official")
     with pytest.raises(ConfigError, match="device must be None"):
         make(1, device="abacus")
