@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -134,9 +135,12 @@ class ControlLearner(Learner):
 
     def sampler(self, *, greedy: bool, seed: int, engine: LoadedVLA | None = None) -> VLAPolicy:
         """The policy as it plays; by another copy of its weights, if that is given."""
-        options = self.options
-        how = {"temperature": options.temperature, "batch_size": options.generation_batch_size}
-        return VLAPolicy(engine or self.engine, greedy=greedy, seed=seed, **how)
+        return self.sampling(greedy=greedy, seed=seed)(engine or self.engine)
+
+    def sampling(self, *, greedy: bool, seed: int) -> Callable[[Any], VLAPolicy]:
+        """What makes that policy of a model; it can be sent to another process."""
+        how = {"temperature": self.options.temperature, "batch_size": self.options.generation_batch_size}
+        return partial(VLAPolicy, greedy=greedy, seed=seed, **how)
 
     # ------------------------------------------------------------------ forward passes
 
