@@ -199,6 +199,7 @@ def async_loop(
     timeline = SimpleNamespace(**rollouts.activity.timeline())
     options = {"num_envs": collector.num_envs, "max_batch": min(collector.max_batch, collector.num_envs)}
     options |= {"simulator_batch": collector.simulator_batch, "max_staleness": max_staleness}
+    options["max_wait"] = collector.max_wait_ms / 1000
     planned = simulate(measured_loop(timeline, **options)[0]).throughput
     return [count / spent], {"dropped": dropped / (dropped + BATCH * updates), "planned": planned}
 
