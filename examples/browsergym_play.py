@@ -21,7 +21,7 @@ def prepare(folder: Path) -> None:
     """What BrowserGym asks for: addresses by environment variables, its own name for Chromium, NLTK's tokenizer."""
     for name, address in SITES["sites"].items():
         os.environ[f"WA_{name.upper()}"] = address
-    os.environ["WA_WIKIPEDIA"] = os.environ["WA_HOMEPAGE"] = SITES["start"].rstrip("/")
+    os.environ["WA_WIKIPEDIA"] = SITES["sites"]["homepage"]
     os.environ["WA_FULL_RESET"] = SITES["start"].rstrip("/")
     headers = folder / "headers.json"
     headers.write_text(json.dumps({"X-Agentrl-World": KEY}))

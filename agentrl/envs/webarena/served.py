@@ -23,6 +23,7 @@ from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
 from agentrl.envs.common.visitors import NoRoom, Visitors
 from agentrl.envs.webarena.ports import KEY, WorldsByKey
 from agentrl.envs.webarena.sites import messages
+from agentrl.envs.webarena.sites.home.site import ABOUT
 from agentrl.envs.webarena.sites.places import PLACES, Place, base_file, cookies
 from agentrl.envs.webarena.sites.site import static
 from agentrl.envs.webarena.sites.world import World
@@ -40,13 +41,6 @@ MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
 MAX_FIELDS = 1_000  # of a form
 FORM_TYPE = "application/x-www-form-urlencoded"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-ABOUT = {
-    "shopping": ("The shop", "Products, search, cart, checkout, orders, reviews, wish list"),
-    "shopping_admin": ("The shop's administration", "Orders, customers, products, reviews, pages, reports"),
-    "reddit": ("The forum", "Forums, submissions, comments, votes, profiles"),
-    "gitlab": ("The code host", "Projects, files, commits, issues, merge requests, members"),
-    "map": ("The map", "Places, search, details, directions by car, bicycle and on foot"),
-}
 STYLE = """main { padding: 32px 40px; width: 1000px; } h1 { padding: 0 0 8px 0; } p { padding: 0 0 16px 0; }
 .card { border: 1px solid #c9ced6; padding: 14px 18px; margin: 0 0 12px 0; display: flex; gap: 24px; }
 .card h2 { width: 260px; } .about { flex: 1; } .account { width: 300px; color: #66707c; font-size: 13px; }"""
@@ -62,7 +56,7 @@ def start_page(
     where they have ports of their own."""
     cards = ""
     for name, place in places.items():
-        title, about = ABOUT.get(name, (name, ""))
+        title, about = ABOUT[name]
         parts, account = urlsplit(place.url), place.account
         address = f"http://{parts.hostname}{f':{port}' if port else ''}{parts.path or '/'}"
         address = address if addresses is None else addresses[name]

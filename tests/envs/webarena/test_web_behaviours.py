@@ -16,6 +16,7 @@ from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 
 SHOP, CODE, MAP = "http://shopping.localhost/", "http://code.localhost/byteblaze/dotfiles", "http://map.localhost/"
+HOME = "http://homepage.localhost/"
 REPORT = "http://admin.localhost/admin/reports/report_sales/sales/"
 PRODUCT = World().database("store").value(
     "SELECT url_key FROM product JOIN review ON review.product_id = product.id AND review.status = 'Approved'"
@@ -61,9 +62,15 @@ WALKS: dict[str, list[tuple[Any, ...]]] = {
     "the map is zoomed, dragged and asked by a right click": [
         ("open", f"{MAP}search?query=museums"), ("type", "#query", "mu"), ("click", "a.zoomin"),
         ("holds", "#query", "mu"), ("right click", ".leaflet-container"), ("shows", ".leaflet-contextmenu"),
-        ("drag", (800, 300), (650, 200)), ("hides", ".leaflet-contextmenu"), ("right click", ".leaflet-container"),
+        ("drag", (800, 300), (650, 200)), ("hides", ".leaflet-contextmenu"), ("does not drag", (100, 20), (400, 300)),
+        ("does not drag", ".zoomin", (400, 300)), ("right click", ".leaflet-container"),
         ("click", ".leaflet-contextmenu a:last-child"), ("right click", ".leaflet-container"),
         ("click", ".leaflet-contextmenu a"), ("shows", ".routing_engines"), ("back",),
+    ],
+    "the home page calculates and keeps notes": [
+        ("open", HOME), ("click", ".card a[href='/calculator.html']"), ("search", "#expression", "(12.5 + 3) * 4"),
+        ("holds", "#expression", "(12.5 + 3) * 4"), ("click", ".head a[href*=pad]"),
+        ("type", "textarea", "one\n  two"), ("click", "button"), ("counts", ".note", 1), ("back",), ("back",),
     ],
     "a date is picked as the field wants it": [
         ("open", REPORT), ("click", "#sales_report_from-button"), ("click", ".calendar a[data-pick]"),
@@ -103,10 +110,14 @@ def do(backend: Any, name: str, *parts: Any) -> None:
             getattr(backend, name)(label(parts[0], view))
         case "right click":
             backend.click(label(parts[0], view), "right")
-        case "type":
-            backend.type(label(parts[0], view), parts[1])
+        case "type" | "search":
+            backend.type(label(parts[0], view), parts[1], enter=name == "search")
         case "drag":
             backend.drag(*parts)
+        case "does not drag":
+            box = view.boxes[found(parts[0], view)[0]] if isinstance(parts[0], str) else (*parts[0], 0, 0)
+            with pytest.raises(ActionFailed, match="nothing here that can be dragged"):
+                backend.drag((box[0] + box[2] // 2, box[1] + box[3] // 2), parts[1])
         case "wait":
             backend.refresh()
         case "back":

@@ -39,10 +39,11 @@ def ask(url: str, data: Any = None, opener: Any = None, **headers: str) -> str:
 def test_every_site_has_a_port_and_every_key_a_world(line: str) -> None:
     served = json.loads(line)
     sites, start = served["sites"], served["start"].rstrip("/")
-    assert len({address.split(":")[2] for address in sites.values()}) == 5
+    assert len({address.split(":")[2] for address in sites.values()}) == 6
     pages = {name: ask(address) for name, address in sites.items()}
     assert not any(".localhost" in page for page in pages.values())
     assert "Sign In" in pages["shopping"] and "Sign Out" not in pages["shopping"]  # nobody is logged in
+    assert sites["map"] in pages["homepage"]
     assert ask(f"{start}/status") == "Ready for duty!" and sites["map"] in ask(start)
     # A browser gets a world by its address, with the accounts logged in; other clients name it in a header.
     browser = build_opener(HTTPCookieProcessor())

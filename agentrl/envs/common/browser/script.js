@@ -222,7 +222,7 @@ globalThis.agentrl = (() => {
 
   return {
     read,
-    held,
+    left: () => ({...state(), changed: held()}),
     // Let the page do what it has begun, and wait for what it fetches where it says so.
     async tick() {
       await pause(0);

@@ -16,7 +16,7 @@ from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Wind
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, EvaluationPage, View
 from agentrl.envs.webarena.browsing import chromium
-from agentrl.envs.webarena.browsing.behaviours import EDITED, LATE
+from agentrl.envs.webarena.browsing.behaviours import EDITED, LATE, dragged
 from agentrl.envs.webarena.browsing.dom import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import Contents
 from agentrl.envs.webarena.browsing.input import check_click
@@ -326,8 +326,9 @@ class BrowserBackend(chromium.ChromiumBackend):
             await tab.call("turn", deadline=self._until())
 
     async def _before_leaving(self, tab: BrowserTab) -> None:
-        held = await tab.call("held", deadline=self._until())
-        self._session.entry.changed = {number: text for number, text in held}
+        left, entry = await tab.call("left", deadline=self._until()), self._session.entry
+        entry.changed = {number: text for number, text in left["changed"]}
+        entry.focus, entry.selected = left["focus"], left["selected"]
 
     def _check_click(self, element: Any) -> None:
         document = self._document
@@ -337,6 +338,9 @@ class BrowserBackend(chromium.ChromiumBackend):
         link = next((node for node in (element, *element.iterancestors("a")) if node.tag == "a"), None)
         if link is not None:  # should the click lead away, the page is left with the keyboard on the link
             entry.focus, entry.selected = document.index.get(link), False
+
+    def _check_drag(self, element: Any) -> None:
+        dragged(element)
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:

@@ -87,19 +87,14 @@ def _click_control(session: Session, control: Any) -> None:
         raise ActionFailed("This element is disabled.")
     contents, form = session.contents, forms.form_of(control)
     if forms.submits(control) and form is not None:
-        return _submit(session, form, control)
+        _check_form(contents, form, control)
+        focus(session, control)
+        return session.send(contents.submission(form, control))
     focus(session, control)
     if forms.resets(control) and form is not None:
         contents.reset(form)
     elif forms.kind_of(control) in ("check", "radio"):
         contents.toggle(control)
-
-
-def _submit(session: Session, form: Any, button: Any) -> None:
-    _check_form(session.contents, form, button)
-    if button is not None:
-        focus(session, button)
-    session.send(session.contents.submission(form, button))
 
 
 def _check_form(contents: forms.Contents, form: Any, button: Any) -> None:
@@ -146,8 +141,8 @@ def send_form(session: Session, field: Any) -> None:
     if button is not None and forms.is_disabled(button):
         return
     complaint = session.contents.complaint(form, button)
-    if complaint is None:
-        _submit(session, form, button)
+    if complaint is None:  # the keyboard stays in the field
+        session.send(session.contents.submission(form, button))
     else:  # the text that was typed stays
         focus(session, complaint[0])
 

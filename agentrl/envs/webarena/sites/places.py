@@ -64,9 +64,10 @@ PLACES: dict[str, Place] = {
     ),
     "gitlab": Place("__GITLAB__", "http://code.localhost", "code.site", "code", Account("byteblaze", "hello1234")),
     "map": Place("__MAP__", "http://map.localhost", "map.site", "map"),
+    "homepage": Place("__HOMEPAGE__", "http://homepage.localhost", "home.site", "home"),
 }  # fmt: skip
 # Base data: the module below SITE_MODULES with `VERSION` and `build(connection)`.
-DATA: dict[str, str] = {"store": "store.data", "forum": "forum.data", "code": "code.data", "map": "map.data"}
+DATA: dict[str, str] = {name: f"{name}.data" for name in ("store", "forum", "code", "map")} | {"home": "home.site"}
 
 
 def cookies(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
@@ -86,7 +87,7 @@ def base_file(data: str) -> Path:
     module: Any = import_module(f"{SITE_MODULES}.{DATA[data]}")
     # The name changes with what makes the data: the schema, words and code of the site, and what all sites share.
     digest = hashlib.blake2b(digest_size=6)
-    folder, shared = Path(module.__file__).parent, Path(__file__).parent.glob("*.py")
+    folder, shared = Path(module.__file__).parent, Path(__file__).parent.glob("*.[pt]*")
     for source in sorted([*shared, *folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
         digest.update(source.read_bytes())
     path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{digest.hexdigest()}.sqlite"
