@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import secrets
@@ -35,7 +36,11 @@ def simulated(nodes: int) -> tuple[Any, list[Any]]:
     here = {"node_ip_address": "127.0.0.1"}
     head = {"num_cpus": 0, "include_dashboard": False, **here}
     cluster = Cluster(initialize_head=True, shutdown_at_exit=False, head_node_args=head)
-    return cluster, [cluster.add_node(num_cpus=3, **here) for _ in range(nodes)]
+    atexit.register(end, cluster.head_node)
+    found = [cluster.add_node(num_cpus=3, **here) for _ in range(nodes)]
+    for node in found:
+        atexit.register(end, node)
+    return cluster, found
 
 
 def end(node: Any) -> None:
@@ -79,8 +84,6 @@ def killed(model: str, output: Path) -> dict[str, Any]:
     watch.start()
     grpo.train(args)
     watch.join(60)
-    end(nodes[1])
-    end(cluster.head_node)
     return {"killed": len(gone)}
 
 
@@ -108,7 +111,6 @@ def refused(model: str, output: Path) -> dict[str, Any]:
         "none": asked(cluster.address, RAY_AUTH_TOKEN_PATH=nowhere),
         "nobody": asked("127.0.0.1:9", RAY_AUTH_TOKEN="x" * 32),
     }
-    end(cluster.head_node)
     return found
 
 
