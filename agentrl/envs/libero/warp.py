@@ -61,8 +61,10 @@ class LiberoWarpEnv(ControlWarpEnv):
     ) -> None:
         count = whole_number("num_envs", num_envs, at_least=1)
         starts = whole_number("starts", starts, at_least=1)
-        if obs_text is not False or kwargs.get("assets", "procedural") != "procedural":
-            raise ConfigError('simulator="warp" knows obs_text=False and assets="procedural" alone')
+        usual = {"assets": "procedural", "reward": "success", "perturb": None}
+        if obs_text is not False or any(kwargs.get(name, value) != value for name, value in usual.items()):
+            known = 'obs_text=False, assets="procedural", reward="success" and perturb=None'
+            raise ConfigError(f'simulator="warp" knows {known} alone')
         single = LiberoEnv(obs_text=False, **kwargs)  # refuses what is wrong, and has the spaces
         where = find_device(device)
         try:

@@ -131,7 +131,8 @@ class Backend(Protocol):
         """Type into the field that has the keyboard, behind what it holds; a line break presses Enter."""
 
     def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
-        """Press the left button at one place of the viewport and release it at another."""
+        """Press the left button at one place of the viewport and release it at another. Of the embedded sites, only the
+        map can be dragged."""
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""

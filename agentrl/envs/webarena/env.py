@@ -389,7 +389,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         episode.told[-1] = told(name, view, primitive.element)
         before = self._moment(view)
         if primitive.point is not None and self.kind == "visual":
-            primitive = replace(primitive, point=self.picture.in_view(primitive.point, view))
+            to = None if primitive.to is None else self.picture.in_view(primitive.to, view)
+            primitive = replace(primitive, point=self.picture.in_view(primitive.point, view), to=to)
         try:
             feedback = perform(primitive, self.backend)
         except ActionFailed as problem:

@@ -62,7 +62,8 @@ WALKS: dict[str, list[tuple[Any, ...]]] = {
     "the map is zoomed, dragged and asked by a right click": [
         ("open", f"{MAP}search?query=museums"), ("type", "#query", "mu"), ("click", "a.zoomin"),
         ("holds", "#query", "mu"), ("right click", ".leaflet-container"), ("shows", ".leaflet-contextmenu"),
-        ("drag", (800, 300), (650, 200)), ("hides", ".leaflet-contextmenu"), ("right click", ".leaflet-container"),
+        ("drag", (800, 300), (650, 200)), ("hides", ".leaflet-contextmenu"), ("does not drag", (100, 20), (400, 300)),
+        ("does not drag", ".zoomin", (400, 300)), ("right click", ".leaflet-container"),
         ("click", ".leaflet-contextmenu a:last-child"), ("right click", ".leaflet-container"),
         ("click", ".leaflet-contextmenu a"), ("shows", ".routing_engines"), ("back",),
     ],
@@ -113,6 +114,10 @@ def do(backend: Any, name: str, *parts: Any) -> None:
             backend.type(label(parts[0], view), parts[1], enter=name == "search")
         case "drag":
             backend.drag(*parts)
+        case "does not drag":
+            box = view.boxes[found(parts[0], view)[0]] if isinstance(parts[0], str) else (*parts[0], 0, 0)
+            with pytest.raises(ActionFailed, match="nothing here that can be dragged"):
+                backend.drag((box[0] + box[2] // 2, box[1] + box[3] // 2), parts[1])
         case "wait":
             backend.refresh()
         case "back":

@@ -38,11 +38,12 @@ class Action:
     """One primitive action. `element` is an id of the newest view; `press` may have one, too (the key goes there).
     Actions of the mouse may have a `point` of the picture in its place."""
 
-    name: str  # one of NEEDS
+    name: str  # one of NEEDS, or "drag", from a point to another
     element: int | None = None
     text: str = ""  # to type, to choose, to note or to answer; a key; an address
     number: int | None = None  # of a tab, from 0
     point: tuple[float, float] | None = None
+    to: tuple[float, float] | None = None
 
     @property
     def ends(self) -> bool:
@@ -107,7 +108,7 @@ def perform(action: Action, backend: Backend) -> str:
     name, element, text = action.name, action.element, action.text
     try:
         if action.point is not None:
-            _at_point(name, action.point, backend)
+            _at_point(action, backend)
         elif element is not None:
             _on_element(name, element, text, backend)
         elif name == "press":
@@ -130,13 +131,20 @@ def perform(action: Action, backend: Backend) -> str:
     return "Noted." if name == "note" else ""
 
 
-def _at_point(name: str, point: tuple[float, float], backend: Backend) -> None:
-    left, top = point
+def _at_point(action: Action, backend: Backend) -> None:
+    name, points = action.name, [point for point in (action.point, action.to) if point is not None]
     width, height = backend.view().viewport
-    if not (0 <= left < width and 0 <= top < height):
-        raise ActionFailed(f"The point {left:g}, {top:g} is not in view, which has {width} x {height} pixels")
-    if name == "hover":
+    for left, top in points:
+        if not (0 <= left < width and 0 <= top < height):
+            raise ActionFailed(f"The point {left:g}, {top:g} is not in view, which has {width} x {height} pixels")
+    left, top = points[0]
+    start, end = ((int(left), int(top)) for left, top in (points[0], points[-1]))  # a mouse knows whole pixels
+    if name == "drag" and start != end:
+        backend.drag(start, end)
+    elif name == "hover" or name.startswith("scroll"):
         backend.move_to(left, top)
+        if name != "hover":
+            backend.scroll(name.removeprefix("scroll_"))
     else:
         backend.click_at(left, top, "right" if name == "right_click" else "left")
 

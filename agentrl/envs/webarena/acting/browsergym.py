@@ -19,6 +19,8 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("note", "send_msg_to_user", "keyboard_type", "keyboard_insert_text"), ("text",)),
     **dict.fromkeys(("mouse_click", "mouse_dblclick"), _MOUSE),
     "mouse_move": _MOUSE[:2],
+    "mouse_drag_and_drop": ("from_x", "from_y", "to_x", "to_y"),
+    "scroll_at": ("x", "y", "dx", "dy"),
     "fill": ("bid", "value", "enable_autocomplete_menu"),
     "select_option": ("bid", "options"),
     "press": ("bid", "key_comb"),
@@ -29,14 +31,15 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "noop": ("wait_ms",),
     "report_infeasible": ("reason",),
 }
-NOT_HERE = ("drag_and_drop", "upload_file", "mouse_up", "mouse_down", "mouse_drag_and_drop", "mouse_upload_file")
-NOT_HERE += ("keyboard_down", "keyboard_up", "scroll_at")
+# Nothing stays pressed between two actions, no site takes files, and what can be dragged is one element, the map.
+NOT_HERE = ("drag_and_drop", "upload_file", "mouse_up", "mouse_down", "mouse_upload_file", "keyboard_down")
+NOT_HERE += ("keyboard_up",)
 _FUNCTIONS = pattern(*PARAMETERS, *NOT_HERE)
 _PLAIN = {"go_back": "back", "go_forward": "forward", "new_tab": "new_tab", "tab_close": "close_tab", "noop": "wait"}
 _TEXT = {"goto": ("goto", "url"), "note": ("note", "text"), "keyboard_press": ("press", "key")}
 _TEXT |= {"send_msg_to_user": ("exit", "text"), "report_infeasible": ("infeasible", "reason")}
 _TEXT |= {"keyboard_type": ("keyboard_type", "text"), "keyboard_insert_text": ("keyboard_type", "text")}
-_AT_POINT = {"mouse_click": "click", "mouse_dblclick": "dblclick", "mouse_move": "hover"}
+_AT_POINT = {"mouse_click": "click", "mouse_dblclick": "dblclick", "mouse_move": "hover", "mouse_drag_and_drop": "drag"}
 _BUTTONS = ("left", "right")
 _WHEEL = 480  # pixels of one turn of the wheel: two thirds of the viewport, whatever number the agent writes
 _THINK = re.compile(r"(</?think>)")
@@ -100,26 +103,36 @@ def _action(function: str, given: dict[str, Any]) -> Action | str:
         return checked(name, text=str(argument) if is_number else argument)
     if function == "tab_focus":
         return checked("tab_focus", number=given.get("index"))
-    if function == "scroll":
-        delta = given.get("delta_y")
-        if not _is_number(delta) or delta == 0:
-            return "scroll needs delta_x and delta_y, with a delta_y above 0 to go down or below 0 to go up"
-        return Action("scroll_down" if delta > 0 else "scroll_up")
-    return _at_point(function, given) if function in _AT_POINT else _on_element(function, given)
+    if function in ("scroll", "scroll_at"):
+        *places, _, down = PARAMETERS[function]
+        delta, point = given.get(down), _points(given, *places)
+        if not _is_number(delta) or delta == 0 or point is None:
+            needs = ", ".join(PARAMETERS[function])
+            return f"{function} needs {needs}, with a {down} above 0 to go down or below 0 to go up"
+        return Action("scroll_down" if delta > 0 else "scroll_up", point=next(iter(point), None))
+    return _on_element(function, given) if "bid" in PARAMETERS[function] else _at_point(function, given)
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _points(given: dict[str, Any], *names: str) -> list[tuple[float, float]] | None:
+    """The points with these coordinates; None where one is missing or no number."""
+    found = [given.get(name) for name in names]
+    numbers = [round(number, 2) for number in found if _is_number(number)]
+    return list(zip(numbers[::2], numbers[1::2], strict=True)) if len(numbers) == len(found) else None
+
+
 def _at_point(function: str, given: dict[str, Any]) -> Action | str:
-    left, top, button = given.get("x"), given.get("y"), given.get("button", "left")
-    if not (_is_number(left) and _is_number(top)):
-        return f"{function} needs x and y, in pixels of the picture"
+    button, names = given.get("button", "left"), [name for name in PARAMETERS[function] if name != "button"]
+    points = _points(given, *names)
+    if points is None:
+        return f"{function} needs {', '.join(names)}, in pixels of the picture"
     if button not in _BUTTONS:
         return f"button must be {' or '.join(_BUTTONS)}"
-    name = _AT_POINT[function]
-    return Action("right_click" if button == "right" else name, point=(round(left, 2), round(top, 2)))
+    name = "right_click" if button == "right" else _AT_POINT[function]
+    return Action(name, point=points[0], to=points[1] if len(points) > 1 else None)
 
 
 def _on_element(function: str, given: dict[str, Any]) -> Action | str:
@@ -161,7 +174,9 @@ def write_browsergym(action: Action) -> str:
     """The action as text that `read_browsergym` reads as the same action."""
     name, element, text = action.name, f'"{action.element}"', quoted(action.text)
     if action.point is not None:
-        place = ", ".join(repr(number) for number in action.point)
+        place = ", ".join(repr(number) for number in (*action.point, *(action.to or ())))
+        if name.startswith("scroll"):
+            return f"scroll_at({place}, 0, {_WHEEL if name == 'scroll_down' else -_WHEEL})"
         if name == "right_click":
             return f'mouse_click({place}, "right")'
         return f"{next(function for function, read_as in _AT_POINT.items() if read_as == name)}({place})"

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from agentrl.envs.webarena.backend import ActionFailed
 from agentrl.envs.webarena.layout.document import Document, XPath, serialise
 
 EDITED = "data-edited"  # of the root: the page is not as the site sent it
@@ -145,6 +146,15 @@ def moved(document: Document, place: Any, fields: str, fetch: Fetch) -> list[Edi
 def ground_of(element: Any) -> Any:
     """What around an element takes right clicks and drags, or None."""
     return next((node for node in (element, *element.iterancestors()) if node.get("data-at") is not None), None)
+
+
+def dragged(element: Any) -> Any:
+    """What a drag from an element moves; `ActionFailed` where that is nothing."""
+    nodes = () if element is None else (element, *element.iterancestors())
+    ground = ground_of(element) if nodes else None
+    if ground is None or any(node.tag in ("a", "button") for node in nodes):
+        raise ActionFailed("There is nothing here that can be dragged.")
+    return ground
 
 
 def _shown(panel: Any, shown: bool) -> list[Edit]:

@@ -16,7 +16,7 @@ from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Wind
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, EvaluationPage, View
 from agentrl.envs.webarena.browsing import chromium
-from agentrl.envs.webarena.browsing.behaviours import EDITED, LATE
+from agentrl.envs.webarena.browsing.behaviours import EDITED, LATE, dragged
 from agentrl.envs.webarena.browsing.dom import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import Contents
 from agentrl.envs.webarena.browsing.input import check_click
@@ -338,6 +338,9 @@ class BrowserBackend(chromium.ChromiumBackend):
         link = next((node for node in (element, *element.iterancestors("a")) if node.tag == "a"), None)
         if link is not None:  # should the click lead away, the page is left with the keyboard on the link
             entry.focus, entry.selected = document.index.get(link), False
+
+    def _check_drag(self, element: Any) -> None:
+        dragged(element)
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:

@@ -131,6 +131,9 @@ class ChromiumBackend(ABC):
     def _check_click(self, element: Any) -> None:  # noqa: B027 (a hook)
         """`ActionFailed` where the click is known to be refused."""
 
+    def _check_drag(self, element: Any) -> None:  # noqa: B027 (a hook)
+        """`ActionFailed` where nothing can be dragged."""
+
     def _run(self, work: Coroutine[Any, Any, Result], more: float = 0.0) -> Result:
         return engine().run(work, self.deadline + _MARGIN + more)
 
@@ -274,16 +277,18 @@ class ChromiumBackend(ABC):
         """Click whatever is seen at this point of the viewport."""
         with self._lock:
             check_button(button)
-            self.view()  # what the page holds now belongs to the history
-            assert self._document is not None
-            number = self._run(self._found_at(left, top))
-            found = None if number is None else self._document.elements[number]
+            found = self._element_at(left, top)
             if found is not None and button == "left":
                 self._check_click(found)
             if found is not None and found.tag == "select":
-                self._act(self._call("focus", number))  # see `click`
+                self._act(self._call("focus", self._number(found)))  # see `click`
             else:
                 self._act(self._point_at((left, top), button))
+
+    def _element_at(self, left: float, top: float) -> Any:
+        self.view()  # what the page holds now belongs to the history
+        number = self._run(self._found_at(left, top))
+        return None if number is None or self._document is None else self._document.elements[number]
 
     async def _found_at(self, left: float, top: float) -> int | None:
         return await (await self._current()).call("at", left, top, deadline=self._until())
@@ -328,6 +333,7 @@ class ChromiumBackend(ABC):
     def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
         """Press the left button at one place of the viewport and release it at another."""
         with self._lock:
+            self._check_drag(self._element_at(*start))
             self._act(self._drag(start, end))
 
     async def _drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:

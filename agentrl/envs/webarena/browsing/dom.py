@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.backend import VIEWPORT, Box, Tab, View
-from agentrl.envs.webarena.browsing.behaviours import ground_of, having
+from agentrl.envs.webarena.backend import VIEWPORT, Tab, View
+from agentrl.envs.webarena.browsing.behaviours import dragged, ground_of
 from agentrl.envs.webarena.browsing.forms import Contents, kind_of
 from agentrl.envs.webarena.browsing.input import (
     accepted_text,
@@ -212,15 +212,10 @@ class DomBackend:
         """Drag what stands at one place of the window to another."""
         with self._lock:
             session = self._session
-            session.turn()
-            boxes, _ = session.page.at(session.entry.scroll)
-            places = (place for place in having(session.page.document, "data-at") if _holds(boxes.get(place), start))
-            place = next(places, None)
-            if place is not None:
-                place, _ = session.click(session.point(place))
-                focus(session, place)
-                if start != end:
-                    session.move(place, f"dx={end[0] - start[0]}&dy={end[1] - start[1]}")
+            place = session.turn(dragged(self._seen_at(*start)))
+            place, _ = session.click(session.point(place))
+            focus(session, place)
+            session.move(place, f"dx={end[0] - start[0]}&dy={end[1] - start[1]}")
 
     def move_to(self, left: float, top: float) -> None:
         """Move the mouse to this point of the viewport."""
@@ -328,10 +323,3 @@ class DomBackend:
     def __setstate__(self, state: dict[str, Any]) -> None:
         DomBackend.__init__(self, state["world"], state["viewport"])
         self.load(state["saved"])
-
-
-def _holds(box: Box | None, point: tuple[int, int]) -> bool:
-    """Does a point lie in a box?"""
-    if box is None:
-        return False
-    return 0 <= point[0] - box.left < box.width and 0 <= point[1] - box.top < box.height
