@@ -41,6 +41,7 @@ def prepare(folder: Path) -> None:
         for name in ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt"):
             (english / name).write_text("")
         nltk.data.path.insert(0, str(folder / "nltk"))
+        os.environ["NLTK_DATA"] = str(folder / "nltk")  # for processes that this one starts
 
 
 def bid(observation: dict, words: str) -> str:

@@ -62,6 +62,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=7.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default="small-vla")
+    parser.add_argument("--family", choices=("tokens", "flow"), default="tokens", help="of the policy")
     parser.add_argument("--chunk", type=int, default=8)
     parser.add_argument("--size", type=int, default=96, help="pixels of a picture's side")
     parser.add_argument("--max-turns", type=int, default=280)
@@ -127,7 +128,8 @@ def imitate(options: argparse.Namespace) -> None:
     del kwargs["max_turns"]  # the oracle may take as long as the suite allows
     shown = demonstrations(options, options.env, kwargs, spec)
     args = BC(
-        **run_options(options, "imitation"), env_kwargs=single, model=options.model, chunk=options.chunk,
+        **run_options(options, "imitation"), env_kwargs=single,
+        model=options.model, family=options.family, chunk=options.chunk,
         iterations=options.imitations, steps_per_iteration=options.steps, batch_size=256, warmup=100, lr=1e-3,
     )  # fmt: skip
     timer = stop_after(options.minutes - (time.monotonic() - begun) / 60)

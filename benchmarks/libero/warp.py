@@ -20,6 +20,7 @@ import argparse
 import gc
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ from benchmarks.libero.warp_worlds import enter, make_env, stacked, states_on_th
 
 mujoco = load()
 Figures = dict[str, Any]
+NAMES = {  # in the file of results, by the command and whether it had several tasks
+    ("speed", True): "speed of ten tasks side by side",
+    ("steps", False): "single steps",
+    ("steps", True): "single steps",
+}
 
 
 def main() -> None:
@@ -59,16 +65,18 @@ def main() -> None:
     found = COMMANDS[options.what](options)
     print(json.dumps(found, indent=1))
     if options.json is not None:
-        keep(options.json, options.what if options.tasks < 10 else f"{options.what}, {options.tasks} tasks", found)
+        command = f"python -m benchmarks.libero.warp {' '.join(sys.argv[1:])}"
+        keep(options.json, NAMES.get((options.what, options.tasks > 1)) or options.what, {"command": command, **found})
 
 
 def keep(path: Path, what: str, found: Figures) -> None:
     """Put figures into a file of results; suites that were played are added to those that are there."""
     results = json.loads(path.read_text()) if path.exists() else {"schema": 1, "name": "libero_warp"}
     if "suites" in found:
-        what, before = "play", results.get("play", {}).get("suites", {})
-        found = {**results.get("play", {}), "suites": {**before, **found["suites"]}}
-        found["not finished"] = [name for name in found.get("not finished", []) if name not in found["suites"]]
+        before = results.get(what, {})
+        own = {name: {"command": found["command"], **row} for name, row in found["suites"].items()}
+        missing = [name for name in before.get("not finished", []) if not any(one.startswith(name) for one in own)]
+        found = {**before, "suites": {**before.get("suites", {}), **own}, "not finished": missing}
     results[what] = found
     path.write_text(json.dumps(results, indent=1) + "\n")
 
@@ -160,8 +168,8 @@ def measure_speed(options: argparse.Namespace) -> Figures:
         for count in options.worlds:
             for obs_mode in ("state", "image"):
                 began = time.perf_counter()
-                task = options.first if options.tasks == 1 else None
-                env = make_env(options, suite, task, count, obs_mode=obs_mode, image_size=options.size)
+                chosen = {"tasks": tuple(chosen_tasks(options, suite)), "obs_mode": obs_mode}
+                env = make_env(options, suite, None, count, image_size=options.size, **chosen)
                 env.reset(seed=0)
                 random = torch.rand((options.steps + 3, count, 7), device=env.device) * 2 - 1
                 for step in range(3):  # compiling and recording

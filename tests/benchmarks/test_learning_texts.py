@@ -43,7 +43,7 @@ def test_demonstrations_fit_into_replies_and_are_good_enough_to_learn_from(name)
     steps = [step for trajectory in played for step in trajectory.steps]
     assert max(len(step.response_ids or ()) for step in steps) <= options["max_new_tokens"]
     assert max(len(step.prompt_ids or ()) for step in steps) + options["max_new_tokens"] <= loaded.context
-    assert 0.4 < sum(trajectory.success for trajectory in played) / len(played) < 1
+    assert sum(trajectory.success for trajectory in played) > 0.4 * len(played)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) for name in NAMES])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from agentrl.rollout.starts import alone
 from agentrl.trainers import train
 from agentrl.trainers.arguments.policy import GRPO, PPO
 from agentrl.trainers.update.learner import make_learner
-from tests.trainers.runs import lines
+from tests.trainers.runs import assert_same_run, lines
 from tests.vla import KINDS, write_nano_vla
 
 pytestmark = pytest.mark.warp
@@ -140,15 +141,21 @@ def test_what_is_kept_are_the_pictures_that_the_worlds_show(policies: dict[str, 
 def test_training_practises_on_the_device_from_the_command_s_options(
     policies: dict[str, Path], tmp_path: Path, kind: Any, near_goal: None
 ) -> None:
+    """And a run that goes on from its first checkpoint, in worlds that are made anew, ends with the same bits."""
     own = {"variant": "turn", "critic": "shared"} if kind is PPO else {"group_size": 2, "drop_zero_variance": True}
     options = {"env": (ID,), "env_kwargs": {**STATE, **WARP}, "model": str(policies["state"]), "device": "cpu"}
     options |= {"episodes": 4, "num_envs": 4, "iterations": 2, "minibatches": 1, "lr": 1e-3, "report": False, **own}
+    options |= {"save_every": 1, "resume": True}
     folder = train(kind(output=str(tmp_path / "run"), **options), lambda line: None)
     first, second = lines(folder, "train")
     assert first["episodes"] == second["episodes"] == 4 and set(first["by_group"]) == {
         "put the bowl on top of the cabinet", "put the bowl on the plate"
     }  # fmt: skip
     assert np.isfinite(first["loss"]["policy"]) and (kind is GRPO or first["loss"]["grad_norm"] > 0)
+    pieces = Path(shutil.copytree(folder, tmp_path / "pieces"))
+    shutil.rmtree(pieces / "checkpoints" / "step_2")
+    train(kind(output=str(pieces), **options), lambda line: None)
+    assert_same_run(folder, pieces, 2)
 
 
 def test_a_world_that_diverges_is_begun_again_and_a_policy_that_fails_moves_nothing(

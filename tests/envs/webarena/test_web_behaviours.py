@@ -46,6 +46,13 @@ WALKS: dict[str, list[tuple[Any, ...]]] = {
         ("holds", "#expires_at", "2025-07-15"), ("press", "Escape"), ("hides", "#invite-form"),
         ("click", "a.remove-member"), ("shows", ".dialog"), ("click", ".dialog [data-closes]"), ("hides", ".dialog"),
     ],
+    "what deletes asks first": [
+        ("open", f"{CODE}/-/branches"), ("click", "a[href*='delete=']"), ("shows", ".dialog"), ("press", "Escape"),
+        ("hides", ".dialog"), ("click", "a[href*='delete=']"), ("click", ".dialog button"), ("shows", ".message"),
+        ("open", f"{CODE}/-/labels"), ("click", "a[href*='delete=']"), ("cannot", "a[href$='edit']"),
+        ("click", ".dialog [data-closes]"), ("hides", ".dialog"), ("click", "a[href*='delete=']"),
+        ("click", ".dialog button"), ("hides", ".dialog"),
+    ],
     "the text of a field filters a drop-down": [
         ("open", f"{CODE}/-/issues/4"), ("click", "#sidebar-labels .edit-link"), ("shows", "#label-list"),
         ("type", "#label-search", "bu"), ("hides", "#label-list label[hidden]"), ("click", "#label-list label"),

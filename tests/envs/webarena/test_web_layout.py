@@ -38,6 +38,18 @@ def test_boxes_are_those_of_chromium(case: dict[str, Any]) -> None:
             assert found == pytest.approx(wanted, abs=0.25), f"<{tag}> {element.text!r}"
 
 
+@pytest.mark.parametrize(
+    ("size", "text", "width"),  # in 64ths of a pixel, as Chromium has them
+    [(13, "Magnus Farouk", 5825), (13, "Mei Sato", 3232), (16, "Magnus Farouk", 7169), (20, "Magnus Farouk", 8960)],
+)
+def test_texts_are_rounded_up_to_the_same_64th_of_a_pixel(size: int, text: str, width: int) -> None:
+    document = Document(f'<p><a style="font-size:{size}px">{text}</a></p>')
+    placed = {
+        element.tag: wide for element, _, _, wide, _ in lay_out(document.root, cascade((BASE,)), (), VIEWPORT).boxes
+    }
+    assert placed["a"] * 64 == width
+
+
 def test_lines_break_in_the_same_places_wherever_the_text_stands() -> None:
     text = "well-known question?mark foo[bar] 2025-06-16 a(b) (c)d e/f/g hyphen- ated -5"
     alone = height_of(f'<div style="width:60px">{text}</div>')

@@ -52,10 +52,12 @@ class Click(NamedTuple):
 
 
 def having(document: Document, name: str) -> list[Any]:
-    """The elements with an attribute, in order."""
-    if name not in _having:
-        _having[name] = XPath(f"//*[@{name}]")
-    return _having[name](document.root)
+    """The elements with an attribute, in order; kept, because every action asks for some."""
+    if name not in document.having:
+        if name not in _having:
+            _having[name] = XPath(f"//*[@{name}]")
+        document.having[name] = _having[name](document.root) if name in document.html else []
+    return document.having[name]
 
 
 def pointed(document: Document, element: Any) -> list[Edit]:

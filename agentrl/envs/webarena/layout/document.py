@@ -116,6 +116,7 @@ class Document:
         if title is None:
             title = next(self.root.iter("title"), None)
         self.title = "" if title is None else " ".join((title.text or "").split())
+        self.having: dict[str, list[Any]] = {}  # by attribute; see `behaviours`
         self.controls: list[Any] = list(self.root.iter("input", "textarea", "select", "button"))
 
     @property

@@ -22,6 +22,7 @@ from typing import Any
 from agentrl.envs.webarena.layout.stylesheet import Compound, Declarations, Em, Percent, Sheet, declare
 from agentrl.envs.webarena.layout.text import ASCENT, DESCENT
 
+_FINE = 1 << 22  # FreeType tells how wide characters are in these parts of a pixel
 MAX_CHAINS = 40_000  # kept for one set of style sheets; hostile pages could make any number
 
 
@@ -116,7 +117,9 @@ class Style:
         self.line = text_height if own is None else own[0] * self.font_size if isinstance(own, Em) else own
         self.ascent = self.font_ascent + math.floor((self.line - text_height) / 2)
         self.descent = self.line - self.ascent
-        self.scale = self.font_size / 1000  # pixels of a thousandth of the font size
+        # Pixels of a thousandth of the font size, rounded as FreeType does; a text as wide as whole 64ths of a pixel is
+        # a little wider or narrower then, and Chromium rounds it up or does not.
+        self.scale = math.floor(self.font_size * _FINE / 1000 + 0.5) / _FINE
 
     def _size(self, declared: Declarations) -> None:
         self.display = _keyword(declared, "display", "inline")

@@ -169,6 +169,8 @@ def _plain_tag(tag: str) -> str:
 
 def _direct_text(node: _Node) -> str:
     """Its text nodes, parted by commas."""
+    if not node.pieces and (not node.text or node.text.isspace()):
+        return ""  # as most elements
     pieces = node.pieces or [node.text]
     texts = (_clean(_RUNS.sub(" ", piece.strip()) if "\u00a0" in piece else piece) for piece in pieces)
     return ",".join(filter(None, texts))[:MAX_LENGTH]

@@ -45,8 +45,9 @@ def description_of(product: Mapping[str, Any] | sqlite3.Row) -> str:
     index = product["catalogue_index"]
     rng, notes = Random(f"notes {index}"), words("content.toml")["products"]["notes"]
     said = _SENTENCE.split(record.description)[:LONGEST]
-    chosen = " ".join(rng.sample(notes, min(1 + len(said) // 2, len(notes))))
-    return f"{' '.join(said)} {sentences(expand(chosen, rng, product_values(index)))}"
+    chosen = rng.sample(notes, min(1 + len(said) // 2, len(notes)))
+    added = " ".join(expand(note, rng, product_values(index)) for note in chosen)
+    return f"{' '.join(said)} {sentences(added)}"
 
 
 def bullets_of(product: Mapping[str, Any] | sqlite3.Row) -> tuple[str, ...]:

@@ -110,7 +110,9 @@ def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, 
         status = "Not Approved"
     title = title_of(index, stars, rng)
     detail = _detail(words("reviews.toml"), aspects(catalogue().filed(index)[0], section), stars, rng)
-    return number, title, sentences(expand(detail, rng, product_values(index))), stars, status, stamp(written)
+    values = product_values(index)
+    text = sentences("".join(expand(part, rng, values) for part in detail))
+    return number, title, text, stars, status, stamp(written)
 
 
 def title_of(index: int, stars: int, rng: Random) -> str:
@@ -118,30 +120,32 @@ def title_of(index: int, stars: int, rng: Random) -> str:
     return heading(expand(rng.choice(words("reviews.toml")["titles"][str(stars)]), rng, product_values(index)))
 
 
-def _detail(texts: dict[str, Any], known: Sequence[Aspect], stars: int, rng: Random) -> str:
-    """An opening, two or three aspects, a closing. Praise and complaint in the proportion of the stars."""
+def _detail(texts: dict[str, Any], known: Sequence[Aspect], stars: int, rng: Random) -> list[str]:
+    """Patterns of an opening, two or three aspects, a closing. Praise and complaint in the proportion of the stars."""
     good = stars >= 3
     mood = "good" if good else "bad"
     chosen = rng.sample(known, rng.choice((2, 2, 3)))
     parts = [rng.choice(texts["openings"][mood])]
-    parts += [_sentence(texts, aspect, good, rng) for aspect in chosen[:-1]]
+    for aspect in chosen[:-1]:
+        parts += [" ", *_sentence(texts, aspect, good, rng)]
     mixed = stars in (2, 3, 4) and rng.random() < 0.85
     if mixed:
-        parts.append(rng.choice(texts["turns"]))
-    parts.append(_sentence(texts, chosen[-1], good != mixed, rng))
+        parts += [" ", rng.choice(texts["turns"])]
+    parts += [" ", *_sentence(texts, chosen[-1], good != mixed, rng)]
     if not mixed and rng.random() < 0.9:
-        parts.append(rng.choice(texts["closings"][mood]))
-    return " ".join(parts)
+        parts += [" ", rng.choice(texts["closings"][mood])]
+    return parts
 
 
-def _sentence(texts: dict[str, Any], aspect: Aspect, good: bool, rng: Random) -> str:
+def _sentence(texts: dict[str, Any], aspect: Aspect, good: bool, rng: Random) -> list[str]:
     """What is said of an aspect, and under which circumstances."""
     said, draw = rng.choice(aspect.praise if good else aspect.complaint), rng.random()
+    parts = [said]
     if draw < 0.5 and not aspect.is_general:
-        said = f"{rng.choice(texts['leads'])} {'I' if said.startswith('I ') else said[0].lower()}{said[1:]}"
+        parts = [rng.choice(texts["leads"]) + " ", said if said.startswith("I ") else said[0].lower() + said[1:]]
     if draw > 0.3 and said.endswith("."):
-        said = said[:-1] + rng.choice(texts["tails"]["good" if good else "bad"]) + "."
-    return said
+        parts[-1:] = [parts[-1][:-1], rng.choice(texts["tails"]["good" if good else "bad"]) + "."]
+    return parts
 
 
 def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:

@@ -55,12 +55,12 @@ class Content:
 
     def body(self, rng: Random, subject: Subject) -> str:
         """The text of a submission; empty for links."""
-        pattern = rng.choice(subject.post.get("body") or [""])
+        patterns = [rng.choice(subject.post.get("body") or [""])]
         ending = "pleas" if subject.post["title"].endswith("?") else "remarks"
         for kind, share in ((ending, 0.4), ("asides", 0.6)):
-            if pattern and rng.random() < share:
-                pattern += "\n\n" + rng.choice(common("texts")[kind])
-        return sentences(expand(pattern, rng, subject.values))
+            if patterns[0] and rng.random() < share:
+                patterns.append(rng.choice(common("texts")[kind]))
+        return sentences("\n\n".join(expand(pattern, rng, subject.values) for pattern in patterns))
 
     def comment(self, rng: Random, subject: Subject, *, is_reply: bool) -> str:
         """A comment on a submission: what it says about the subject, often with a word before or after it."""
