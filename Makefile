@@ -57,9 +57,9 @@ test-vllm: ## install vLLM in a virtual environment of its own and run the tests
 # In one process: compiling the kernels for a processor takes ten minutes at first, and seconds after that.
 test-warp: ## install MuJoCo Warp in a virtual environment of its own and run the tests that need it
 	@scripts/setup.sh warp
-	@.venv-warp/bin/python -m pytest -q --require-all --timeout 3600 -m warp tests/envs/common/warp tests/envs/primitiveskill/test_skill_warp.py $(PYTEST_ARGS) $(or-none-selected)
+	@.venv-warp/bin/python -m pytest -q --require-all --timeout 3600 -m warp tests/envs/common/warp tests/envs/primitiveskill/test_skill_warp.py tests/rollout/test_device_collect.py tests/envs/libero/test_libero_vla_warp.py $(PYTEST_ARGS) $(or-none-selected)
 
-LIBRARIES := verl verifiers openenv inspect-ai agentlightning litellm textworld browsergym
+LIBRARIES := verl verifiers openenv inspect-ai agentlightning litellm textworld browsergym ray
 test-libraries: ## install other libraries in virtual environments of their own and run the tests that need them
 	@scripts/setup.sh test
 	@for library in $(LIBRARIES); do scripts/setup.sh library:$$library || exit 1; done

@@ -95,7 +95,14 @@ def profiles(quick: bool) -> dict[str, Profile]:
             EnvSpec("agentrl/FrozenLake-Text-v0"), 0.015, 0.0004, 0.15, "random", asynchronous={"simulators": 1}
         ),
         "Meta-World, 2 hosts": Profile(
-            EnvSpec("agentrl/MetaWorld-drawer-open-v0", robots), 0.015, 0.0004, 0.6, "random", collector={"hosts": 2}
+            EnvSpec("agentrl/MetaWorld-drawer-open-v0", robots),
+            0.015,
+            0.0004,
+            0.6,
+            "random",
+            collector={"hosts": 2},
+            # Twice as many slots, so that half of them fill the batches of the bound, which cost 15 ms however small.
+            asynchronous={"num_envs": 2 * BATCH},
         ),
         "sites, dom, 2 hosts": Profile(
             EnvSpec("agentrl/WebArenaLite-Text-v0", {"max_turns": 5}),
@@ -115,7 +122,7 @@ def measure(case: str, profile: Profile, updates: int) -> tuple[list[dict[str, A
     bound = transitions / slowest
     rows = [row(case, "sync", rates), row(case, f"bound, {total / slowest:.2f} x sync", [bound])]
     rows += [result(f"{case}: {name}", "sync", agentrl.__version__, [spent], "s") for name, spent in stages.items()]
-    in_step = {"max_batch": profile.num_envs, "max_wait_ms": math.inf}
+    in_step = {"num_envs": profile.num_envs, "max_batch": profile.num_envs, "max_wait_ms": math.inf}
     ways: dict[str, tuple[int, dict[str, Any]]] = {
         "rollout": (0, {}),
         "train": (LOOSE, in_step),
@@ -179,8 +186,8 @@ def async_loop(
 ) -> tuple[list[float], dict[str, float]]:
     """The same with asynchronous rollouts, as one rate over all updates but the first, and what was dropped."""
     policy = new_policy(profile)
-    given = {**profile.collector, **profile.asynchronous, **options}
-    collector = AsyncCollector([profile.spec], policy, num_envs=profile.num_envs, **given)
+    given = {"num_envs": profile.num_envs, **profile.collector, **profile.asynchronous, **options}
+    collector = AsyncCollector([profile.spec], policy, **given)
     publish: Callable[[int], None] = lambda version: setattr(policy, "version", version)  # noqa: E731
     rollouts = AsyncRollouts(collector, starts, batch=BATCH, max_staleness=max_staleness, publish=publish)
     count, began, dropped = 0, 0.0, 0
@@ -199,6 +206,7 @@ def async_loop(
     timeline = SimpleNamespace(**rollouts.activity.timeline())
     options = {"num_envs": collector.num_envs, "max_batch": min(collector.max_batch, collector.num_envs)}
     options |= {"simulator_batch": collector.simulator_batch, "max_staleness": max_staleness}
+    options["max_wait"] = collector.max_wait_ms / 1000
     planned = simulate(measured_loop(timeline, **options)[0]).throughput
     return [count / spent], {"dropped": dropped / (dropped + BATCH * updates), "planned": planned}
 

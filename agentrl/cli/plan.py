@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -119,7 +120,8 @@ def show_run(arguments: Arguments) -> int:
     shard = int(options["simulator_batch"]) or max(1, -(-num_envs // (2 * simulators)))
     batch = int(options["max_batch"]) or -(-num_envs // (2 * generators))
     given = {"num_envs": num_envs, "simulator_batch": shard, "max_batch": batch, "max_staleness": staleness}
-    loop, measured, rate = measured_loop(timeline, **given)
+    wait = float(options.get("max_wait_ms", 5.0))
+    loop, measured, rate = measured_loop(timeline, **given, max_wait=math.inf if wait == -1 else wait / 1000)
     now = simulate(loop)
     crew = {"simulators": simulators, "generators": generators, "num_envs": num_envs, "max_staleness": staleness}
     better, outcome = propose(measured, **crew)[0]
@@ -127,7 +129,7 @@ def show_run(arguments: Arguments) -> int:
         print_json(
             {
                 "schema": 1,
-                "measured": {"throughput": rate, **vars(measured)},
+                "measured": {"throughput": rate, **asdict(measured)},
                 "simulated": facts(now),
                 "proposed": {**better, **facts(outcome)},
             }

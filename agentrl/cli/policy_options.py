@@ -22,9 +22,9 @@ Strategy = Annotated[str | None, tyro.conf.arg(metavar="|".join(STRATEGIES))]
 POLICY_HELP = (
     "Policy: random, oracle, constant or constant:REPLY (the same reply in every turn), random-constant (one drawn by "
     "the seed), copy (what it was told), prior (the commonest solution of training tasks), human, hf:MODEL (a model "
-    "folder, tiny-text, tiny-web, tiny-vlm or smollm2), vllm:MODEL (the same models, computed by vLLM), openai:MODEL "
-    "(any OpenAI-compatible endpoint), react:POLICY (one of the last three, told to think and then act), vla:FOLDER "
-    "(a VLA policy, for robots), lerobot:FOLDER (a policy of lerobot, likewise); "
+    "folder, tiny-text, tiny-web, tiny-words, tiny-vlm or smollm2), vllm:MODEL (the same models, computed by vLLM), "
+    "openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of the last three, told to think and then act), "
+    "vla:FOLDER (a VLA policy, for robots), lerobot:FOLDER (a policy of lerobot, likewise); "
     "scripted policies: " + "; ".join(f"{name} {part.summary}" for name, part in parts("policies").items()) + "."
 )
 

@@ -25,7 +25,7 @@ class Arguments(Common):
     """
 
     model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")]
-    """A model folder, tiny-text, tiny-web, tiny-vlm or smollm2."""
+    """A model folder, tiny-text, tiny-web, tiny-words, tiny-vlm or smollm2."""
     port: int = 8000
     """Port; 0 takes any free one."""
     host: str = "127.0.0.1"

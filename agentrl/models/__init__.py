@@ -12,6 +12,7 @@ from agentrl.core.files import strange_file
 BUILT_IN = {
     "tiny-text": "agentrl.models.tiny:tiny_text",
     "tiny-web": "agentrl.models.tiny:tiny_web",
+    "tiny-words": "agentrl.models.tiny:tiny_words",
     "tiny-vlm": "agentrl.models.tiny:tiny_vlm",
     "tiny-vla": "agentrl.models.vla.loading:tiny_vla",
     "small-vla": "agentrl.models.vla.loading:small_vla",

@@ -62,6 +62,9 @@ class PromptEncoder:
         self._texts: dict[str, tuple[int, ...]] = {}
         self._frame = lru_cache(256)(self._encode_frame)
 
+    def __reduce__(self) -> tuple:
+        return type(self), (self.tokenizer, self.image_processor, self.image_token)  # what is remembered stays here
+
     def encode(self, conversation: Conversation, tools: Sequence[dict[str, Any]] = ()) -> Prompt:
         """The prompt after which the model's next message begins; `tools` in OpenAI's form are those it may call."""
         if not conversation:

@@ -1,4 +1,4 @@
-"""`tiny-text`, `tiny-web` and `tiny-vlm`: untrained models from a config, small enough to train on a laptop."""
+"""`tiny-text`, `tiny-web`, `tiny-words` and `tiny-vlm`: untrained models, small enough to train on a laptop."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def tiny_web() -> Path:
     """A Qwen3 of about 300,000 parameters that has words for a map's pages, where `tiny-text` would spell them."""
     tokenizer = tiny_tokenizer(TEXT_SPECIALS, "tiny_web_vocabulary.json")
     return _stored("tiny-web", _text_config(tokenizer, layers=3, widening=2), tokenizer)
+
+
+def tiny_words() -> Path:
+    """A Qwen3 of about 520,000 parameters that has words for homes and for an encyclopaedia, and parts of names."""
+    tokenizer = tiny_tokenizer(TEXT_SPECIALS, "tiny_words_vocabulary.json")
+    return _stored("tiny-words", _text_config(tokenizer, layers=3), tokenizer)
 
 
 def tiny_vlm() -> Path:

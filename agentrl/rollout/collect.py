@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.errors import ConfigError, EngineFault, Fault
+from agentrl.core.errors import ConfigError, EngineFault, Fault, SnapshotError, SnapshotUnsupported
 from agentrl.core.policy import Conversation, Generation, Policy
 from agentrl.core.specs import resolve
-from agentrl.rollout.env_pool import EnvHandle, EnvPool, Place
+from agentrl.rollout.env_pool import EnvHandle, EnvPool, MakeHost, Place
 from agentrl.rollout.episode import LiveEpisode, TrajectoryBuilder, blank_record, check_policy
 from agentrl.rollout.judging import Settler
 from agentrl.rollout.prompts import HISTORY, prompt_style
+from agentrl.rollout.saved_episode import SavedEpisode
 from agentrl.rollout.starts import EnvSpec, Start, checked_starts, grouped, sampling_names
 from agentrl.rollout.trajectory import Trajectory
 
@@ -93,6 +94,7 @@ class Job:
     fault: Fault | None = None
     attempts: int = 0
     unwanted: bool = False  # nobody waits for its record any more
+    saved: SavedEpisode | None = None  # from which it goes on where its host is lost
 
     @property
     def ended(self) -> bool:
@@ -126,6 +128,8 @@ class CollectorBase:
         timeout: float | None = None,
         retries: int = 1,
         hosts: int = 0,
+        make_host: MakeHost | None = None,
+        snapshot_every: float = math.inf,
         judge: Any = None,
     ) -> None:
         self.envs = tuple(envs) if isinstance(envs, Sequence) and not isinstance(envs, str) else ()
@@ -142,9 +146,10 @@ class CollectorBase:
             raise ConfigError(f"timeout must be a number of seconds above 0, or None; got {timeout!r}")
         self.timeout = None if timeout is None else float(timeout)
         self.hosts = whole_number("hosts", hosts, at_least=0)
+        self.snapshot_every = snapshot_every  # turns; only environments in hosts are lost without being at fault
         # Here, so that a wrong spec is refused at once, not when the first episode ends.
         self.judge = None if judge is None else resolve("judge", judge)
-        self.pool = EnvPool(self.envs, split, self.timeout, self.hosts)
+        self.pool = EnvPool(self.envs, split, self.timeout, self.hosts, make_host)
 
     def state_dict(self) -> dict[str, Any]:
         """Whatever survives from one episode to the next, as JSON types.
@@ -203,6 +208,9 @@ class CollectorBase:
             job.handle = self.pool.open(job.place)
             job.builder.trajectory.env_id, job.builder.spec = job.handle.env_id, job.handle.spec
             check_policy(self.policy, job.handle.env, job.handle.env_id)
+            if job.saved is not None:
+                job.builder, job.episode = job.saved.restored(job.handle)
+                return
             observation, info = job.handle.reset(job.start)
             job.episode = LiveEpisode(job.handle.env, self._new_prompt(), job.builder)
             job.episode.begin(observation, info)
@@ -224,6 +232,20 @@ class CollectorBase:
                 job.fault = result
             else:
                 job.live.turn(answer, result)
+                self._save(job)
+
+    def _save(self, job: Job) -> None:
+        """Keep a snapshot where one is due; environments that have none begin again."""
+        turn = len(job.builder.trajectory.steps)
+        if not self.hosts or turn % self.snapshot_every or job.ended:
+            return
+        assert job.handle is not None
+        try:
+            job.saved = SavedEpisode(job.handle, job.live, job.builder)
+        except (SnapshotUnsupported, SnapshotError) as error:
+            log.debug("no snapshot of %s: %s", job.start.id, error)
+        except Fault as fault:
+            job.fault = fault
 
     def _leave(self, job: Job) -> bool:
         """This attempt is over. Is there another, in the same place but a fresh environment?"""
@@ -231,6 +253,8 @@ class CollectorBase:
         if job.fault is not None:
             self.pool.discard(job.place)
         again = job.fault is not None and job.attempts <= self.retries and not isinstance(job.fault, EngineFault)
+        if job.handle is None or not job.handle.lost:
+            job.saved = None  # what failed by itself begins again
         job.handle = None
         if again:
             log.warning("restarting episode after fault: %s", job.fault)

@@ -25,6 +25,7 @@ from agentrl.rollout.hosts import Host, make_stack
 from agentrl.rollout.isolated import IsolatedEnv, ask_all
 from agentrl.rollout.starts import EnvSpec, Start
 
+MakeHost = Callable[[int], Host]
 Place = tuple[int, int]  # index of the environment in the mix, and which one of its kind
 
 
@@ -119,12 +120,19 @@ def _checked_step(result: Any) -> StepResult:
 class EnvPool:
     """Hands out environments of a mix; of the free places always the first, so that runs repeat.
 
-    With `hosts` the places share that many processes.
+    With `hosts` the places share that many processes, which `make_host` makes of their numbers.
     """
 
-    def __init__(self, specs: Sequence[EnvSpec], split: str, timeout: float | None, hosts: int = 0) -> None:
-        self._specs, self._split, self._timeout = specs, split, timeout
-        self._hosts = [Host(timeout) for _ in range(hosts)]
+    def __init__(
+        self,
+        specs: Sequence[EnvSpec],
+        split: str,
+        timeout: float | None,
+        hosts: int = 0,
+        make_host: MakeHost | None = None,
+    ) -> None:
+        self._specs, self._split, self._timeout, self._make_host = specs, split, timeout, make_host
+        self._hosts = [Host(timeout) if make_host is None else make_host(number) for number in range(hosts)]
         self._free: list[list[int]] = [[] for _ in specs]  # numbers, lowest first
         self._counts = [0 for _ in specs]  # numbers given out so far
         self._made: list[dict[int, EnvHandle]] = [{} for _ in specs]
@@ -223,7 +231,7 @@ class EnvPool:
             raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
         if any(not 0 <= index < len(self._specs) or number < 0 for index, number in saved):
             raise ConfigError("the state belongs to a collector with more environments than this one has")
-        fresh = EnvPool(self._specs, self._split, self._timeout, len(self._hosts))
+        fresh = EnvPool(self._specs, self._split, self._timeout, len(self._hosts), self._make_host)
         try:
             for place in sorted(saved):
                 fresh.open(place).load(saved[place])

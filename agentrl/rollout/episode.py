@@ -201,24 +201,24 @@ class LiveEpisode:
     """
 
     def __init__(self, env: gym.Env, prompt: PromptStyle, builder: TrajectoryBuilder) -> None:
-        self.env, self._prompt, self._builder = env, prompt, builder
+        self.env, self.prompt, self._builder = env, prompt, builder
         self.over = False
 
     def begin(self, observation: Any, info: dict[str, Any]) -> None:
         """The environment was reset."""
         self._builder.begin(self.env, observation, info)
-        self._prompt.begin(rules_of(self.env), user_message(observation))
+        self.prompt.begin(rules_of(self.env), user_message(observation))
 
     def conversation(self) -> list[Message]:
         """What the policy is shown now."""
-        return self._prompt.messages()
+        return self.prompt.messages()
 
     def turn(self, answer: Generation, result: StepResult) -> None:
         """The policy answered, the environment replied."""
         observation, reward, terminated, truncated, info = result
         self._builder.turn(answer, float(reward), terminated, truncated, info, observation)
         what = done(plain(answer.action), info)
-        self._prompt.turn(said_message(answer), what, told(info), user_message(observation))
+        self.prompt.turn(said_message(answer), what, told(info), user_message(observation))
         self.over = bool(terminated or truncated)
 
 

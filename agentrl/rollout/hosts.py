@@ -21,7 +21,7 @@ import traceback
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -195,10 +195,12 @@ class EnvSlot:
 
 
 class EnvHost:
-    """The side in the process. `memory` is the descriptor of the shared memory."""
+    """The side in the process. `memory` is the descriptor of the shared memory; without it observations go with the
+    messages."""
 
-    def __init__(self, memory: int) -> None:
-        self._memory, self._used = mmap.mmap(memory, CAPACITY), 0
+    def __init__(self, memory: int | None) -> None:
+        self._memory = None if memory is None else mmap.mmap(memory, CAPACITY)
+        self._capacity, self._used = 0 if memory is None else CAPACITY, 0
         self._slots: dict[int, EnvSlot] = {}
         faulthandler.register(signal.SIGALRM, chain=True)  # a call that is late says where it was, and ends the process
         self._places: dict[int, tuple[int, int]] = {}  # slot -> start and size of its memory, for whatever it holds
@@ -221,7 +223,7 @@ class EnvHost:
         start, size = self._places.get(slot, (0, 0))
         if _extent(layout) > size:
             start, size = self._used, _extent(layout)
-            if start + size > CAPACITY:
+            if start + size > self._capacity:
                 size, layout = 0, []  # its observations go with the messages
             self._used += size
             self._places[slot] = start, size
@@ -268,6 +270,33 @@ def answer_of(method: str, call: Callable[[], Any]) -> list[Any]:
 # ---------------------------------------------------------------------- the side here
 
 
+class Life(Protocol):
+    """A process, from its start to its end."""
+
+    @property
+    def alive(self) -> bool:
+        """Does it run?"""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Is a call running?"""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """Its number, on this machine."""
+        ...
+
+    def send(self, method: str, /, *args: Any, deadline: float) -> Callable[[], Any]:
+        """Begin a call; what this returns waits for its result, or raises a `WorkerFault`."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
 class Host:
     """One process with many slots, started when its first environment is opened.
 
@@ -286,12 +315,12 @@ class Host:
         self._timeout = CALL_SECONDS if timeout is None else positive_number("timeout", timeout)
         self._environment, self._python = dict(environment or {}), python
         self._lock = threading.Lock()
-        self._life: Worker | None = None
+        self._life: Life | None = None
         self._memory: mmap.mmap | None = None
         self._release: Callable[[], Any] = lambda: None
 
     @property
-    def life(self) -> Worker:
+    def life(self) -> Life:
         """The process; a fresh one after the last has ended. An environment belongs to the life it was opened in."""
         with self._lock:
             if self._life is not None and not self._life.alive:
@@ -311,7 +340,7 @@ class Host:
         self._release = weakref.finalize(self, os.close, memory)
         os.ftruncate(memory, CAPACITY)
         self._memory = mmap.mmap(memory, CAPACITY)
-        self._life = Worker(
+        self._life = worker = Worker(
             "agentrl.rollout.hosts:EnvHost",
             [memory],
             python=self._python,
@@ -321,7 +350,7 @@ class Host:
             start_deadline=START_SECONDS,
         )
         try:
-            self._life.start()
+            worker.start()
         except WorkerFault:
             self._end()
             raise
@@ -332,7 +361,7 @@ class Host:
         self._life = self._memory = None
         self._release()
 
-    def lives(self, life: Worker) -> bool:
+    def lives(self, life: Life) -> bool:
         """Is that still the process, and did nobody kill it?"""
         return self._life is life and life.alive
 
@@ -366,10 +395,10 @@ class Host:
 
         return result
 
-    def region(self, life: Worker, start: int, layout: Layout) -> Region:
+    def region(self, life: Life, start: int, layout: Layout) -> Region:
         """The arrays of a slot that was opened in this life."""
         with self._lock:
-            if self._life is not life or self._memory is None:
+            if self._life is not life:
                 raise value_of(GONE)
             return Region(self._memory, start, layout)
 

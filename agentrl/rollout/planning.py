@@ -1,8 +1,10 @@
 """What an asynchronous run would reach on other machines, by discrete events from measured latencies.
 
-Environments come in batches (a simulator's slots that are stepped together). A batch is stepped, waits for a generator,
-is answered, and is stepped again; the trainer takes so many transitions for an update. All durations are fixed: what is
-left out is chance, communication between machines, and that work on one GPU slows other work on it down.
+Environments come in batches that are stepped and answered as one; a loop that was measured has batches of one. A batch
+is stepped, waits for a generator, is answered, and is stepped again; the trainer takes so many transitions for an
+update. Where `turns` are given, batches play episodes: a move that begins one, and one for each answer; they begin as
+bounded staleness admits them. All durations are fixed: what is left out is chance, communication between machines, and
+that work on one GPU slows other work on it down.
 """
 
 from __future__ import annotations
@@ -28,12 +30,17 @@ class Pipeline:
 
     batches: int  # of environments
     envs: int  # of a batch
-    step_seconds: float  # of one step of a batch
+    step_seconds: float  # of one step of a batch, for each of those that are stepped in one call
     generate_base: float  # of one call of a generator
     generate_each: float  # of each environment in it
     update_seconds: float
-    steps: int  # of every batch, that an update takes
+    steps: float  # of every batch, that an update takes
     simulators: int = 0  # which share the batches; 0: one for each
+    step_base: float = 0.0  # of one call of a simulator
+    max_steps: int = 1  # batches that are stepped in one call
+    pinned: bool = False  # a batch has its own simulator
+    turns: int = 0  # of an episode; 0: episodes are not looked at
+    max_wait: float = 0.0  # seconds that a generator waits for a full call
     generators: int = 1
     max_batches: int = 1  # of environments, that a generator answers together
     rollout_async: bool = True
@@ -63,11 +70,16 @@ class _Simulation:
     def __init__(self, pipeline: Pipeline) -> None:
         self.p, self.now, self.order = pipeline, 0.0, 0
         self.events: list[tuple[float, int, Callable[[], None]]] = []
-        self.to_step = deque(range(pipeline.batches))
-        self.to_answer: deque[int] = deque()
-        self.free_simulators, self.free_generators = pipeline.simulators or pipeline.batches, pipeline.generators
-        self.answering = 0  # batches of a lockstep round that are answered already, or being answered
-        self.begun = self.done = self.updates = 0  # steps of batches, updates
+        simulators = pipeline.simulators or pipeline.batches
+        self.work = pipeline.steps * pipeline.batches / (pipeline.turns or 1)  # of an update, as `begun` counts
+        self.to_begin = deque(range(pipeline.batches))  # an episode, or a step where there are none
+        self.to_step: list[deque[int]] = [deque() for _ in range(simulators if pipeline.pinned else 1)]
+        self.free = [1] * simulators if pipeline.pinned else [simulators]
+        self.to_answer: deque[tuple[float, int]] = deque()  # since when, and which batch
+        self.free_generators = pipeline.generators
+        self.answering = 0  # batches that are answered already in a lockstep round, or being answered
+        self.answers = [0] * pipeline.batches  # of the episode that each plays
+        self.begun = self.done = self.updates = 0  # steps of batches, or episodes; updates
         self.training = False
         self.busy: dict[str, float] = dict.fromkeys(("simulators", "generators", "trainer"), 0.0)
 
@@ -88,48 +100,78 @@ class _Simulation:
 
     def go_on(self) -> None:
         """Begin whatever can begin now."""
-        p, work = self.p, self.p.steps * self.p.batches
-        if not self.training and self.done >= (self.updates + 1) * work:
+        p, work = self.p, self.work
+        if not self.training and self.done >= round((self.updates + 1) * work):
             self.training = True
             self.later(p.update_seconds, "trainer", self.updated)
         ahead = p.max_staleness if p.train_async else 0
-        while self.to_step and self.free_simulators and self.begun < (self.updates + 1 + ahead) * work:
-            self.begun, self.free_simulators = self.begun + 1, self.free_simulators - 1
-            batch = self.to_step.popleft()
-            self.later(p.step_seconds, "simulators", lambda batch=batch: self.stepped(batch))
-        all_wait = len(self.to_answer) + self.answering == p.batches
-        while self.to_answer and self.free_generators and (p.rollout_async or all_wait):
-            taken = [self.to_answer.popleft() for _ in range(min(p.max_batches, len(self.to_answer)))]
+        while self.to_begin and self.begun < round((self.updates + 1 + ahead) * work):
+            self.begun += 1
+            self.inbox(self.to_begin.popleft())
+        for place, inbox in enumerate(self.to_step):
+            while inbox and self.free[place]:
+                self.free[place] -= 1
+                taken = [inbox.popleft() for _ in range(min(p.max_steps, len(inbox)))]
+                seconds = p.step_base + p.step_seconds * len(taken)
+                self.later(seconds, "simulators", lambda taken=taken, place=place: self.stepped(taken, place))
+        while self.to_answer and self.free_generators and self.goes():
+            taken = [self.to_answer.popleft()[1] for _ in range(min(p.max_batches, len(self.to_answer)))]
             self.free_generators -= 1
+            self.answering += len(taken)
             seconds = p.generate_base + p.generate_each * p.envs * len(taken)
             self.later(seconds, "generators", lambda taken=taken: self.answered(taken))
 
-    def stepped(self, batch: int) -> None:
-        """A batch asks."""
-        self.free_simulators += 1
-        self.to_answer.append(batch)
+    def goes(self) -> bool:
+        """Does a generator answer what waits, or wait for more?"""
+        all_wait = len(self.to_answer) + self.answering == self.p.batches - len(self.to_begin)
+        if not self.p.rollout_async:
+            return all_wait
+        late = self.now >= self.to_answer[0][0] + self.p.max_wait
+        return late or all_wait or len(self.to_answer) >= self.p.max_batches
+
+    def inbox(self, batch: int) -> None:
+        """A batch waits for its simulator."""
+        self.to_step[batch % len(self.to_step)].append(batch)
+
+    def stepped(self, taken: Sequence[int], place: int) -> None:
+        """Some batches ask, or their episodes are over."""
+        self.free[place] += 1
+        for batch in taken:
+            if self.p.turns and self.answers[batch] == self.p.turns:
+                self.answers[batch], self.done = 0, self.done + 1
+                self.to_begin.append(batch)
+            else:
+                self.to_answer.append((self.now, batch))
+        if 0 < self.p.max_wait < math.inf:
+            self.later(self.p.max_wait, None, lambda: None)
 
     def answered(self, taken: Sequence[int]) -> None:
         """A generator is free, and its batches are stepped again."""
         self.free_generators += 1
+        if self.p.turns:
+            self.answering -= len(taken)
+            for batch in taken:
+                self.answers[batch] += 1
+                self.inbox(batch)
+            return
         self.done += len(taken)
         if self.p.rollout_async:
-            self.to_step.extend(taken)
-            return
-        self.answering += len(taken)
-        if self.answering == self.p.batches:  # in step: nobody goes on before all are answered
+            self.answering -= len(taken)
+            self.to_begin.extend(taken)
+        elif self.answering == self.p.batches:  # in step: nobody goes on before all are answered
             self.answering = 0
-            self.to_step.extend(range(self.p.batches))
+            self.to_begin.extend(range(self.p.batches))
 
     def updated(self) -> None:
         """The trainer is free."""
         self.training, self.updates = False, self.updates + 1
 
-    def later(self, seconds: float, group: str, what: Callable[[], None]) -> None:
+    def later(self, seconds: float, group: str | None, what: Callable[[], None]) -> None:
         """Somebody works for so long; then this happens."""
 
         def ended() -> None:
-            self.busy[group] += seconds
+            if group is not None:
+                self.busy[group] += seconds
             what()
 
         self.order += 1
@@ -219,10 +261,16 @@ class Latencies:
     generate_base: float
     generate_each: float
     update: float
-    requests: float  # of an update
+    episodes: float  # of an update
+    turns: float  # of an episode
+
+    @property
+    def requests(self) -> float:
+        """Of an update."""
+        return self.episodes * self.turns
 
 
-def latencies(spans: Sequence[Sequence[Any]], updates: int) -> Latencies:
+def latencies(spans: Sequence[Sequence[Any]]) -> Latencies:
     """From rows of group, worker, begin, end and size; `ConfigError` where a group has not worked."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for group in ("simulators", "generators", "trainer"):
@@ -232,8 +280,11 @@ def latencies(spans: Sequence[Sequence[Any]], updates: int) -> Latencies:
         lines[group] = rows
     fitted = {group: _line(lines[group]) for group in ("simulators", "generators")}
     update = float(np.median([seconds for seconds, _ in lines["trainer"]]))
-    requests = sum(size for _, size in lines["generators"]) / max(1, updates)
-    return Latencies(*fitted["simulators"], *fitted["generators"], update, requests)
+    moves, requests = (sum(size for _, size in lines[group]) for group in ("simulators", "generators"))
+    # An episode has one move more than it has requests. (Those of an update would be too many: rollouts run ahead.)
+    turns = max(1.0, requests / max(1.0, moves - requests))
+    episodes = float(np.mean([size for _, size in lines["trainer"]]))
+    return Latencies(*fitted["simulators"], *fitted["generators"], update, episodes, turns)
 
 
 def _line(rows: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -249,20 +300,18 @@ def _line(rows: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def measured_loop(
-    timeline: Any, *, num_envs: int, simulator_batch: int, max_batch: int, max_staleness: int
+    timeline: Any, *, num_envs: int, simulator_batch: int, max_batch: int, max_wait: float, max_staleness: int
 ) -> tuple[Pipeline, Latencies, float]:
-    """The loop that a run's timeline shows, its latencies, and the requests that it answered a second, between the
-    first and the last of its updates."""
+    """The loop that a run's timeline shows, its latencies, and the requests of trained episodes that it answered a
+    second, between the first and the last of its updates."""
     workers, spans, marks = (getattr(timeline, name) for name in ("workers", "spans", "updates"))
     if len(marks) < 3:
         raise ConfigError(f"the timeline must show three updates at least; got {len(marks)}")
+    if spans and min(span[2] for span in spans) > marks[0][0]:  # the oldest are forgotten
+        marks = [mark for mark in marks if mark[0] >= min(span[2] for span in spans)]
     begin, end = marks[0][0], marks[-1][0]
-    inside = [span for span in spans if span[2] >= begin and span[3] <= end]
-    if spans and min(span[2] for span in spans) > begin:  # the oldest are forgotten
-        begin = min(span[2] for span in spans)
-        marks = [mark for mark in marks if mark[0] >= begin]
-    found = latencies(inside, len(marks) - 1)
-    rate = sum(span[4] for span in inside if span[0] == "generators") / (end - begin)
+    found = latencies([span for span in spans if span[2] >= begin and span[3] <= end])
+    rate = found.requests * (len(marks) - 1) / (end - begin)
     loop = loop_of(
         found,
         simulators=workers["simulators"],
@@ -270,28 +319,39 @@ def measured_loop(
         num_envs=num_envs,
         simulator_batch=simulator_batch,
         max_batch=max_batch,
+        max_wait=max_wait,
     )
     return replace(loop, max_staleness=max_staleness, train_async=max_staleness > 0), found, rate
 
 
 def loop_of(
-    found: Latencies, *, simulators: int, generators: int, num_envs: int, simulator_batch: int, max_batch: int
+    found: Latencies,
+    *,
+    simulators: int,
+    generators: int,
+    num_envs: int,
+    simulator_batch: int,
+    max_batch: int,
+    max_wait: float,
 ) -> Pipeline:
-    """A loop with these latencies and options."""
-    envs = max(1, min(simulator_batch, num_envs))
-    batches = max(1, num_envs // envs)
-    steps = max(1, round(found.requests / (batches * envs)))
+    """A loop with these latencies and options; `max_wait` in seconds."""
+    turns = max(1, round(found.turns))
     return Pipeline(
-        batches=batches,
-        envs=envs,
-        step_seconds=found.step_base + found.step_each * envs,
+        batches=num_envs,
+        envs=1,
+        step_seconds=found.step_each,
+        step_base=found.step_base,
         generate_base=found.generate_base,
         generate_each=found.generate_each,
-        update_seconds=found.update * steps * batches * envs / found.requests,
-        steps=steps,
-        simulators=min(simulators, batches),
+        update_seconds=found.update,
+        steps=found.episodes * turns / num_envs,
+        simulators=min(simulators, num_envs),
         generators=generators,
-        max_batches=max(1, max_batch // envs),
+        max_steps=max(1, simulator_batch),
+        max_batches=max(1, max_batch),
+        max_wait=max_wait,
+        pinned=True,
+        turns=turns,
     )
 
 
@@ -300,16 +360,18 @@ def propose(
 ) -> list[tuple[dict[str, float], Outcome]]:
     """Options of a run with their outcomes, the best first; of those that are within a hundredth, the fewest slots and
     the largest batches."""
+    wait = min(50.0, max(1.0, round(1000 * found.generate_base, 1)))  # longer never pays: a call costs no more
     tried = []
-    for envs in (num_envs // 2, num_envs, 2 * num_envs, 4 * num_envs):
+    for envs in (max(1, num_envs // 2), num_envs, 2 * num_envs, 4 * num_envs):
         for parts in (1, 2, 4, 8):
             shard = max(1, envs // (max(simulators, 1) * parts))
             for batch in sorted({shard * count for count in (1, 2, 4, 8) if shard * count <= envs}):
-                given = {"num_envs": max(1, envs), "simulator_batch": shard, "max_batch": batch}
-                loop = loop_of(found, simulators=simulators, generators=generators, **given)
-                outcome = simulate(replace(loop, max_staleness=max_staleness, train_async=max_staleness > 0))
-                wait = max(1.0, round(1000 * found.generate_base, 1))  # longer never pays: a call costs no more
-                tried.append(({**given, "max_wait_ms": min(wait, 50.0)}, outcome))
+                given = {"num_envs": envs, "simulator_batch": shard, "max_batch": batch}
+                crew = {"simulators": simulators, "generators": generators, "max_wait": wait / 1000}
+                loop = replace(
+                    loop_of(found, **given, **crew), max_staleness=max_staleness, train_async=max_staleness > 0
+                )
+                tried.append(({**given, "max_wait_ms": wait}, simulate(loop, UPDATES // 2)))
     best = max(outcome.throughput for _, outcome in tried)
     near = [one for one in tried if one[1].throughput > 0.99 * best]
     return sorted(near, key=lambda one: (one[0]["num_envs"], -one[0]["max_batch"]))

@@ -54,6 +54,19 @@ class EnvSpec(Stack):
         return Stack(self.id, {"split": split, **self.kwargs}, self.wrappers)
 
 
+ON_DEVICE = ("simulator", "device", "starts", "tasks")  # arguments of `gym.make_vec` alone
+
+
+def on_device(spec: EnvSpec) -> bool:
+    """Are its episodes played in many worlds of one simulator?"""
+    return spec.kwargs.get("simulator", "mujoco") != "mujoco"
+
+
+def alone(spec: EnvSpec) -> EnvSpec:
+    """The same as a single environment."""
+    return replace(spec, kwargs={name: value for name, value in spec.kwargs.items() if name not in ON_DEVICE})
+
+
 @dataclass(frozen=True)
 class Start:
     """Where an episode begins: a seed, or exactly one task; `env` is the index of its environment in the mix.

@@ -99,6 +99,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     graded: bool = False  # rewards are degrees of success: scores are compared as well
     plan: Plan | None = None
+    golden: bool = False  # an action a turn: success is set against the actions that a task takes at least
 
     def __post_init__(self) -> None:
         titles = [cell.title for cell in self.cells]

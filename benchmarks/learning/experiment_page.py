@@ -22,6 +22,8 @@ from benchmarks.learning.compare import (
 from benchmarks.learning.conditions import SPELLED
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.figures import figures
+from benchmarks.learning.golden import HEAD as GOLDEN
+from benchmarks.learning.golden import golden_rows
 from benchmarks.learning.primary import HEAD as PRIMARY
 from benchmarks.learning.primary import rows as primary_rows
 from benchmarks.learning.primary import sentences as primary_sentences
@@ -59,6 +61,7 @@ def write_experiment_page(folder: Path, experiment: Experiment, results: Results
         "## Figures\n",
         success_table(results["cells"]),
         effort_table(results["cells"]),
+        golden_table(results["cells"]),
         new_tasks_table(results["cells"]),
         *gains(results),
         settings_table(results["cells"]),
@@ -196,6 +199,12 @@ def effort_table(cells: Sequence[Results]) -> str:
                 row += [f"{value:.{places}f}", f"{value - margin:.{places}f} to {value + margin:.{places}f}"]
             rows.append(row)
     return "An episode, on average:\n\n" + table(EFFORT, rows) if rows else ""
+
+
+def golden_table(cells: Sequence[Results]) -> str:
+    """Success against the actions that a task takes at least, where they are known."""
+    rows = golden_rows([cell for cell in cells if cell["finished"]], tuple(MODES))
+    return "By the actions that a task takes at least:\n\n" + table(GOLDEN, rows) if rows else ""
 
 
 def new_tasks_table(cells: Sequence[Results]) -> str:

@@ -20,6 +20,7 @@ ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", 
 FIRST_PHASE, REPLAY = ("webrl-first-phase-frozenlake",), ("webrl-replay-frozenlake",)
 SCARCE = ("webrl-scarce-frozenlake",)
 STEPS = tuple(f"webrl-steps-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
+TEXTS = ("alfworld", "multihop", "smollm2-alfworld", "smollm2-multihop")
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 
 
@@ -152,8 +153,13 @@ CLAIMS = (
     ),
     PaperClaim(
         "StepPO",
-        "The order holds on multi-hop questions, paper search and ALFWorld",
-        missing="there are no such environments here",
+        "On ALFWorld and multi-hop questions it is better than token PPO, GRPO and GiGPO",
+        everywhere(TEXTS, "StepPO", "token PPO", "GRPO", "GiGPO"),
+    ),
+    PaperClaim(
+        "StepPO",
+        "On paper search it is better than token PPO, GRPO and GiGPO",
+        missing="no policy was trained in the library",
     ),
     PaperClaim(
         "WebRL",

@@ -18,6 +18,7 @@ from agentrl.viewer.run_data import Line, RunData, figure, read_run
 from benchmarks.learning.cell import DONE
 from benchmarks.learning.compare import MODES, Results, compare, pools, score_pools
 from benchmarks.learning.experiment import Cell, Experiment
+from benchmarks.learning.golden import by_golden_steps
 from benchmarks.learning.primary import primary
 from benchmarks.learning.provenance import CODE
 from benchmarks.learning.separation_table import blind_to, read_separation
@@ -66,7 +67,7 @@ def store(path: Path, data: bytes) -> None:
 
 def results_of(runs: Path, experiment: Experiment) -> Results:
     """Everything about an experiment that is worth keeping; cells that were never measured are only counted."""
-    found = [cell_results(runs, cell) for cell in experiment.cells]
+    found = [cell_results(runs, cell, golden=experiment.golden) for cell in experiment.cells]
     cells = [cell for cell in found if cell is not None]
     separation = read_separation(runs, experiment)
     compared = comparisons(experiment, cells)
@@ -105,7 +106,7 @@ def commit() -> str:
 # ---------------------------------------------------------------------- one cell
 
 
-def cell_results(runs: Path, cell: Cell) -> Results | None:
+def cell_results(runs: Path, cell: Cell, *, golden: bool = False) -> Results | None:
     """The figures of a cell, or None before its first evaluation."""
     *before, last = ((runs / planned.name) for planned in cell.runs())
     done = json.loads((last / DONE).read_text()) if (last / DONE).exists() else {}
@@ -126,8 +127,8 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
         "code": done.get("code", 1) if done else CODE,
         "iterations": int(run.train[-1]["iteration"]) if run.train else 0,
         "episodes": int(run.episodes_at(float("inf"))),
-        "start": {mode: evaluation(run, greedy, first=True) for mode, greedy in MODES.items()},
-        "end": {mode: evaluation(run, greedy) for mode, greedy in MODES.items()},
+        "start": {mode: evaluation(run, greedy, first=True, golden=golden) for mode, greedy in MODES.items()},
+        "end": {mode: evaluation(run, greedy, golden=golden) for mode, greedy in MODES.items()},
         "curve": {  # (iteration, training episodes so far, success) of every measurement
             mode: [
                 [line["iteration"], run.episodes_at(line["iteration"]), round(line["success"], 4)]
@@ -172,7 +173,7 @@ def evaluations(run: RunData, greedy: bool) -> list[Line]:
     return [line for line in run.evals if bool(line.get("greedy")) is greedy and figure(line, "success") is not None]
 
 
-def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | None:
+def evaluation(run: RunData, greedy: bool, *, first: bool = False, golden: bool = False) -> Results | None:
     """The first or last measurement."""
     lines = evaluations(run, greedy)
     if not lines:
@@ -182,6 +183,7 @@ def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | 
     kept = ("success", "success_ci", "reward_mean", "reward_ci", "reward_terms", "valid_rate", "format_rate")
     figures = {key: line.get(key) for key in (*kept, "turns_mean", "faults", "outcomes")}
     figures |= {name: figure(line, "metrics", name) for name in EFFORT}
+    figures |= {"golden": by_golden_steps(line)} if golden else {}
     return {"iteration": line["iteration"], "wins": round(line["success"] * episodes), "episodes": episodes, **figures}
 
 

@@ -24,6 +24,7 @@ from benchmarks.learning.chains import (
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.scarce import METHODS, SWEEP, scarce, sweep
 from benchmarks.learning.separating import CRITIC, ESTIMATORS, LEARNING, separating
+from benchmarks.learning.texts import texts
 from benchmarks.learning.webrl import webrl
 
 LAKE_SEEN, SOKOBAN_SEEN = "agentrl/FrozenLake-Visual-v0", "agentrl/Sokoban-Visual-v0"
@@ -219,6 +220,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *webrl(),
         sweep(),
         scarce(),
+        *texts(),
     )
 }
 SWEEPS = {  # which options of which method are chosen by the results of an experiment

@@ -4,9 +4,14 @@
     python -m benchmarks.libero.warp pictures --suites libero_spatial --tasks 2   # both renderers; needs OpenGL
     python -m benchmarks.libero.warp play     --suites libero_goal --tasks 10 --starts 10   # the oracle, and a replay
     python -m benchmarks.libero.warp speed    --worlds 1024 2048 4096             # control steps a second
+    python -m benchmarks.libero.warp speed    --worlds 2048 --tasks 10            # ten tasks side by side
     python -m benchmarks.libero.warp hosts    --worlds 64                         # the same on processors
 
-It runs where the extra `warp` is installed: on the GPU, or with `--device cpu` slowly and with few worlds.
+It runs where the extra `warp` is installed: on the GPU, or with `--device cpu` slowly and with few worlds. With `--json
+benchmarks/results/libero_warp.json` the figures are put into that file, too: `play` adds its suites to those that are
+there. On an H200 with 16 cores `play` of ten tasks with ten starts is meant to take one to two minutes a suite; of
+LIBERO-90 play `--tasks 45 --starts 2` and then the same with `--first 45`, each two to three minutes (not measured
+since the tasks work side by side).
 """
 
 from __future__ import annotations
@@ -14,35 +19,31 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import multiprocessing
 import os
+import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-import agentrl
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.objects.sculptor import GLOWING
-from agentrl.envs.libero.oracle import RELEASE, next_action
-from agentrl.envs.libero.protocols import DEFAULT
-from agentrl.envs.libero.simulation import PICTURES, ProceduralSimulation, settle
-from agentrl.envs.libero.task_ids import Chosen
-from agentrl.envs.libero.world import World, suites
-from agentrl.rollout.statistics import wilson_interval
+from agentrl.envs.libero.simulation import PICTURES
+from agentrl.envs.libero.world import suites
+from benchmarks.libero.warp_play import compare_play
+from benchmarks.libero.warp_worlds import enter, make_env, stacked, states_on_the_way, worlds_at
 
 mujoco = load()
-STATE = ("qpos", "qvel", "ctrl", "qacc_warmstart", "mocap_pos", "mocap_quat")
 Figures = dict[str, Any]
-EVERY = 12  # actions between states that are compared
-CHUNK = 4  # worlds that a process asks the oracle about at once
+NAMES = {  # in the file of results, by the command and whether it had several tasks
+    ("speed", True): "speed of ten tasks side by side",
+    ("steps", False): "single steps",
+    ("steps", True): "single steps",
+}
 
 
 def main() -> None:
@@ -54,80 +55,35 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=1, help="of each suite, the first ones")
     parser.add_argument("--first", type=int, default=0, help="number of the first of them")
     parser.add_argument("--starts", type=int, default=1, help="of each task")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="that ask the oracle")
     parser.add_argument("--worlds", type=int, nargs="+", default=[1024])
     parser.add_argument("--steps", type=int, default=50, help="actions that are timed, or played on the way")
     parser.add_argument("--size", type=int, default=128, help="pixels of a picture's side")
     parser.add_argument("--out", type=Path, default=None, help="folder for pictures side by side")
+    parser.add_argument("--json", type=Path, default=None, help="file of results to put the figures into")
     options = parser.parse_args()
-    print(json.dumps(COMMANDS[options.what](options), indent=1))
+    found = COMMANDS[options.what](options)
+    print(json.dumps(found, indent=1))
+    if options.json is not None:
+        command = f"python -m benchmarks.libero.warp {' '.join(sys.argv[1:])}"
+        keep(options.json, NAMES.get((options.what, options.tasks > 1)) or options.what, {"command": command, **found})
 
 
-def processes() -> ProcessPoolExecutor:
-    """A process for each core, started anew: a GPU does not survive a fork."""
-    return ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=multiprocessing.get_context("spawn"))
+def keep(path: Path, what: str, found: Figures) -> None:
+    """Put figures into a file of results; suites that were played are added to those that are there."""
+    results = json.loads(path.read_text()) if path.exists() else {"schema": 1, "name": "libero_warp"}
+    if "suites" in found:
+        before = results.get(what, {})
+        own = {name: {"command": found["command"], **row} for name, row in found["suites"].items()}
+        missing = [name for name in before.get("not finished", []) if not any(one.startswith(name) for one in own)]
+        found = {**before, "suites": {**before.get("suites", {}), **own}, "not finished": missing}
+    results[what] = found
+    path.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def chosen_tasks(options: argparse.Namespace, suite: str) -> range:
     """The numbers of a suite's tasks that are meant."""
     return range(options.first, min(options.first + options.tasks, len(suites()[suite])))
-
-
-# ---------------------------------------------------------------------- MuJoCo
-
-
-@cache
-def world_of(suite: str, number: int | str) -> World:
-    """One world of a task in this process."""
-    return World(suite, number)
-
-
-def play(name: str) -> tuple[bool, list[list[float]]]:
-    """The oracle from a start, in MuJoCo: did it succeed, and what did it do?"""
-    simulation, limit, actions = begun(name), DEFAULT.limits[name.split("/")[0]], []
-    for _ in range(limit):
-        actions.append(oracle(simulation.world).tolist())
-        if simulation.step(np.array(actions[-1])):
-            return True, actions
-    return False, actions
-
-
-def states_on_the_way(suite: str, number: int, steps: int) -> list[dict[str, np.ndarray]]:
-    """States of an episode that the oracle plays in MuJoCo, every few actions."""
-    simulation, found = begun(str(Chosen(suite, number, "test", 0))), []
-    for step in range(steps):
-        if step % EVERY == 0:
-            found.append({part: getattr(simulation.world.data, part).copy() for part in STATE})
-        if simulation.step(oracle(simulation.world)):
-            break
-    return found
-
-
-def begun(name: str) -> ProceduralSimulation:
-    """A task at one of its given starts."""
-    suite, number, start = name.replace("/", ":").replace(":test:", ":").split(":")
-    simulation = ProceduralSimulation(DEFAULT.settle_steps)
-    simulation.begin(Chosen(suite, int(number), "test", int(start)))
-    return simulation
-
-
-def oracle(world: World) -> np.ndarray:
-    """Its next action, in single precision as actions are; none where it knows none."""
-    action = next_action(world)
-    return (RELEASE if action is None else action).astype(np.float32).astype(np.float64)
-
-
-def ask_oracle(suite: str, number: int | str, rows: dict[str, np.ndarray]) -> np.ndarray:
-    """The next action in each of some states."""
-    return np.array([oracle(enter(suite, number, rows, place)) for place in range(len(rows["qpos"]))])
-
-
-def enter(suite: str, number: int | str, rows: dict[str, np.ndarray], place: int) -> World:
-    """This process's world of a task, in a given state."""
-    world = world_of(suite, number)
-    for part in STATE:
-        getattr(world.data, part)[:] = rows[part][place]
-    settle(world)
-    return world
 
 
 # ---------------------------------------------------------------------- what agrees
@@ -200,75 +156,6 @@ def compare_picture(
     return float(apart.mean()), apart[(ids >= 0) & movable[np.maximum(ids, 0)]].mean(axis=1)
 
 
-def compare_play(options: argparse.Namespace) -> Figures:
-    """The oracle in both, and what it did in MuJoCo replayed without looking."""
-    found, totals = {}, np.zeros(4, int)
-    with processes() as pool:
-        for suite in options.suites:
-            began, numbers = time.perf_counter(), chosen_tasks(options, suite)
-            names = [str(Chosen(suite, number, "test", start)) for start in range(options.starts) for number in numbers]
-            there = list(pool.map(play, names))
-            seconds = [time.perf_counter() - began]
-            here, again = np.zeros(len(names), bool), np.zeros(len(names), bool)
-            # All tasks of a suite side by side; some of them one after the other.
-            whole = len(numbers) == len(suites()[suite])
-            for task in [None] if whole else numbers:
-                own = slice(None) if task is None else slice(numbers.index(task), None, len(numbers))
-                env = make_env(options, suite, task, len(names[own]), obs_mode="state", autoreset_mode="Disabled")
-                here[own] = run_episodes(env, names[own], partial(ask_for_all, pool))
-                again[own] = run_episodes(env, names[own], partial(replayed, [actions for _, actions in there[own]]))
-            seconds.append(time.perf_counter() - began - seconds[0])
-            successes = np.array([success for success, _ in there])
-            counts = np.array([len(names), successes.sum(), here.sum(), (again & successes).sum()])
-            totals += counts
-            found[suite] = {**told(counts), "seconds": {"mujoco": seconds[0], "warp": seconds[1]}}
-    return {"suites": found, "all": told(totals), "pass": bool(told(totals)["overlap"])}
-
-
-def told(counts: np.ndarray) -> Figures:
-    """Shares and intervals of episodes, successes in MuJoCo, in Warp, and of those in MuJoCo that replay in Warp."""
-    episodes, there, here, again = (int(count) for count in counts)
-    first, second = (wilson_interval(count, episodes) for count in (there, here))
-    assert first is not None and second is not None
-    return {
-        "episodes": episodes,
-        "mujoco": {"successes": there, "interval": list(first)},
-        "warp": {"successes": here, "interval": list(second)},
-        "overlap": max(first[0], second[0]) <= min(first[1], second[1]),
-        "replayed of mujoco's successes": again / there if there else None,
-    }
-
-
-def run_episodes(env: Any, names: list[str], actor: Callable[[Any, int], np.ndarray]) -> np.ndarray:
-    """Which of these starts end with success, one world for each."""
-    _, _ = env.reset(options={"task": names})
-    done = np.zeros(env.num_envs, bool)
-    for step in range(env.max_turns):
-        done |= env.step(actor(env, step))[2].cpu().numpy()
-        if done.all():
-            break
-    return done
-
-
-def replayed(recorded: list[list[list[float]]], _: Any, step: int) -> np.ndarray:
-    """Actions that were recorded; nothing moves after the last of them."""
-    return np.array([one[step] if step < len(one) else RELEASE for one in recorded], np.float32)
-
-
-def ask_for_all(pool: Executor, env: Any, _: int) -> np.ndarray:
-    """The oracle's actions for all worlds, which processes find from their states."""
-    jobs, actions = [], np.empty((env.num_envs, 7), np.float32)
-    for number, task in enumerate(env.tasks):
-        rows, world = {part: task.batch.state[part].cpu().numpy() for part in STATE}, task.world
-        for first in range(0, task.batch.count, CHUNK):
-            cut = {part: rows[part][first : first + CHUNK] for part in STATE}
-            place = slice(number + first * len(env.tasks), number + (first + CHUNK) * len(env.tasks), len(env.tasks))
-            jobs.append((place, pool.submit(ask_oracle, world.suite, world.task, cut)))
-    for place, job in jobs:
-        actions[place] = job.result()
-    return actions
-
-
 # ---------------------------------------------------------------------- how fast
 
 
@@ -281,8 +168,8 @@ def measure_speed(options: argparse.Namespace) -> Figures:
         for count in options.worlds:
             for obs_mode in ("state", "image"):
                 began = time.perf_counter()
-                task = options.first if options.tasks == 1 else None
-                env = make_env(options, suite, task, count, obs_mode=obs_mode, image_size=options.size)
+                chosen = {"tasks": tuple(chosen_tasks(options, suite)), "obs_mode": obs_mode}
+                env = make_env(options, suite, None, count, image_size=options.size, **chosen)
                 env.reset(seed=0)
                 random = torch.rand((options.steps + 3, count, 7), device=env.device) * 2 - 1
                 for step in range(3):  # compiling and recording
@@ -321,31 +208,6 @@ def measure_hosts(options: argparse.Namespace) -> Figures:
         except ConfigError as error:  # no OpenGL
             found.append({"obs_mode": obs_mode, "missing": str(error)})
     return {"cores": len(os.sched_getaffinity(0)), "worlds": options.worlds[0], "rates": found}
-
-
-# ---------------------------------------------------------------------- helpers
-
-
-def make_env(options: argparse.Namespace, suite: str, task: int | None, count: int, **kwargs: Any) -> Any:
-    """Worlds of a suite on the device."""
-    name = next(entry.id for entry in agentrl.registry.known() if entry.kwargs.get("suite") == suite)
-    return gym.make_vec(name, count, "vector_entry_point", simulator="warp", device=options.device, task=task,
-                        split="test", **{"starts": min(50, max(options.starts, 8)), **kwargs})  # fmt: skip
-
-
-def worlds_at(options: argparse.Namespace, suite: str, number: int, states: list[dict], **kwargs: Any) -> Any:
-    """A world at each of some states."""
-    env = make_env(options, suite, number, len(states), starts=1, settle_steps=0, **kwargs)
-    env.reset()
-    batch = env.tasks[0].batch
-    rows = {part: batch.state[part].new_tensor(values) for part, values in stacked(states).items()}
-    batch.write(rows, batch.state["qpos"].new_ones(batch.count).bool())
-    return env
-
-
-def stacked(states: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """States as rows."""
-    return {part: np.array([state[part] for state in states]) for part in STATE}
 
 
 COMMANDS = {

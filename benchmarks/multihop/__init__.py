@@ -3,8 +3,8 @@
 agentrl bench multihop              speed
 python -m benchmarks.multihop       difficulty and prose: what benchmarks/results/multihop.json holds
 
-In the one run so far, on a busy machine, bm25s searched these 20,000 pages in 0.6 ms and ours in 1.1, so this limit is
-missed: each term of a question costs ours some Python. tantivy took 26 ms.
+On a busy machine, in one run with 1,000 questions, ours searched these 20,000 pages in 0.33 ms, bm25s in 0.53 and
+tantivy in 1.37.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.tasks.generated import find_generated, generated_ids, novelty, templates
 
+LONG = 8  # actions
+
 
 class Played(NamedTuple):
     """One episode."""
@@ -55,6 +57,7 @@ def main() -> int:
     arguments = parser.parse_args()
     envs = {split: WebArenaLiteEnv(split=split, backend=arguments.backend) for split in arguments.splits}
     failures = 0
+    shortest: list[int] = []  # turns of each template
     for name, template in templates().items():
         if not name.startswith(arguments.prefix):
             continue
@@ -66,11 +69,17 @@ def main() -> int:
             f"solved {solved}/{len(played)} in {min(turns, default=0)} to {max(turns, default=0)} turns",
             flush=True,
         )
+        shortest += [min(turns)] if turns else []
         for one in played:
             if not one.success:
                 failures += 1
                 found = find_generated(one.task)
                 print(f"    {one.task}: {found.official()['intent'] if found else ''}\n        {one.problem}")
+    long = sum(count >= LONG for count in shortest)
+    print(
+        f"{len(shortest)} templates; {long} ({long / max(1, len(shortest)):.0%}) take {LONG} actions or more in every "
+        f"instance played, {sum(shortest) / max(1, len(shortest)):.1f} on average at least"
+    )
     return 1 if failures else 0
 
 

@@ -335,7 +335,7 @@ def test_without_the_library_the_command_that_installs_it_is_told(monkeypatch):
 # ---------------------------------------------------------------------- chat templates
 
 
-@pytest.mark.parametrize("name", ["tiny-text", "tiny-web", "tiny-vlm"])
+@pytest.mark.parametrize("name", ["tiny-text", "tiny-web", "tiny-words", "tiny-vlm"])
 def test_the_tiny_models_can_call_functions(name):
     tokenizer = load_model(name, device="cpu").tokenizer
     assert supports_tool_calling(tokenizer) and is_chat_template_prefix_preserving(tokenizer)

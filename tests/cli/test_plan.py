@@ -19,7 +19,7 @@ def write_run(folder: Path) -> None:
     spans, marks, now = [], [], 0.0
     for update in range(4):
         for _ in range(4):
-            spans += [["simulators", 0, now, now + 0.02, 4], ["generators", 0, now, now + 0.03, 4]]
+            spans += [["simulators", 0, now, now + 0.02, 6], ["generators", 0, now, now + 0.03, 4]]
             now += 0.03
         spans.append(["trainer", 0, now - 0.1, now, 8])
         marks.append([now, update + 1])

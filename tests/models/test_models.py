@@ -130,7 +130,7 @@ def test_smollm2_without_its_package_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(smollm2.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"agentrl-suite\[smollm2\]"):
         resolve_model("smollm2")
-    assert set(BUILT_IN) == {"tiny-text", "tiny-web", "tiny-vlm", "tiny-vla", "small-vla", "smollm2"}
+    assert set(BUILT_IN) == {"tiny-text", "tiny-web", "tiny-words", "tiny-vlm", "tiny-vla", "small-vla", "smollm2"}
 
 
 def test_packed_names_become_hugging_face_names():

@@ -3,6 +3,7 @@ simulator="warp")`. The same models, law of control, starts and conditions, in m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -44,13 +45,15 @@ LAW = partial(SpringTorques, gains=GAINS, posture=Posture(READY, stiffness=POSTU
 
 class LiberoWarpEnv(ControlWarpEnv):
     """`num_envs` worlds of a suite. `starts`: how many starts of each task are kept on the device, the first ones of
-    the split; `device`: None (the GPU), "cuda:1" or "cpu". All other arguments are `LiberoEnv`'s, without text."""
+    the split; `tasks`: the numbers of those that are played, None: all, or the one that `task` names; `device`: None
+    (the GPU), "cuda:1" or "cpu". All other arguments are `LiberoEnv`'s, without text."""
 
     def __init__(
         self,
         num_envs: int = 1,
         *,
         starts: int = 50,
+        tasks: Sequence[int] | None = None,
         device: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         obs_text: bool = False,
@@ -58,20 +61,22 @@ class LiberoWarpEnv(ControlWarpEnv):
     ) -> None:
         count = whole_number("num_envs", num_envs, at_least=1)
         starts = whole_number("starts", starts, at_least=1)
-        if obs_text is not False or kwargs.get("assets", "procedural") != "procedural":
-            raise ConfigError('simulator="warp" knows obs_text=False and assets="procedural" alone')
+        usual = {"assets": "procedural", "reward": "success", "perturb": None}
+        if obs_text is not False or any(kwargs.get(name, value) != value for name, value in usual.items()):
+            known = 'obs_text=False, assets="procedural", reward="success" and perturb=None'
+            raise ConfigError(f'simulator="warp" knows {known} alone')
         single = LiberoEnv(obs_text=False, **kwargs)  # refuses what is wrong, and has the spaces
         where = find_device(device)
         try:
-            numbers = find_numbers(single.suite, kwargs.get("task"))[:count]
-            tasks = [
+            numbers = _chosen(find_numbers(single.suite, kwargs.get("task")), tasks)[:count]
+            played = [
                 LiberoWorlds(single, number, len(range(place, count, len(numbers))), where, starts)
                 for place, number in enumerate(numbers)
             ]
         finally:
             single.close()
         super().__init__(
-            tasks,
+            played,
             single.observation_space,
             single.action_space,
             max_turns=single.max_turns,
@@ -213,6 +218,14 @@ class LiberoWorlds:
         if (use, name) not in self._kept:
             self._kept[use, name] = torch.tensor(values, dtype=torch.float32, device=self.batch.device)
         return self._kept[use, name]
+
+
+def _chosen(known: Sequence[int], tasks: Sequence[int] | None) -> list[int]:
+    """The numbers of the tasks that are meant."""
+    chosen = list(known if tasks is None else tasks)
+    if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(known):
+        raise ConfigError(f"tasks must be different numbers from {min(known)} to {max(known)}; got {tasks!r}")
+    return chosen
 
 
 def quat2axisangle(quaternion: torch.Tensor) -> torch.Tensor:

@@ -30,7 +30,7 @@ from agentrl.trainers.arguments.imitation import BC
 from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import micro_batches
-from agentrl.trainers.update.control_batch import ControlRow, PictureBlock, observed
+from agentrl.trainers.update.control_batch import ControlRow, PictureBlock, held_by, observed
 from agentrl.trainers.update.control_learner import ControlLearner
 
 MOST_PICTURES = 16.0  # GiB of demonstrations
@@ -44,9 +44,10 @@ class Moment(ControlRow):
     kept: int = 0  # how many of them there were
 
 
-def train(args: BC, report: Report | None = print) -> Path:
-    """Run to the end (or resume from a checkpoint) and return the run folder."""
-    shown = demonstrations(args, report or (lambda line: None))
+def train(args: BC, report: Report | None = print, shown: Sequence[Trajectory] | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder. `shown` are demonstrations that are there
+    already, the same ones whenever the run is resumed."""
+    shown = demonstrations(args, report or (lambda line: None)) if shown is None else shown
     total = args.iterations * args.steps_per_iteration
     learner = ControlLearner(args, form=args.form(), ranges=ranges_of(shown), total_steps=total)
     with Run(args, "bc", learner, report) as run:
@@ -192,18 +193,21 @@ def moments(learner: ControlLearner, trajectories: Sequence[Trajectory]) -> list
     engine, found = learner.engine, list[Moment]()
     spec = engine.spec
     for trajectory in trajectories:
-        cameras = cameras_of(learner.cameras, trajectory)
+        held, cameras = held_by(trajectory), cameras_of(learner.cameras, trajectory)
         steps = [step for step in trajectory.steps if GOLD in step.sampling]
         labels = np.array([step.sampling[GOLD] for step in steps], np.float32).reshape(len(steps), -1)
         if labels.shape[1] != spec.action_numbers:
             raise ConfigError(f"actions must have {spec.action_numbers} numbers; those of {trajectory.id} differ")
         for place, step in enumerate(steps):
             ids = engine.encode(step.observation.partition("\n")[0])
-            row = observed(spec, cameras, trajectory, ids, step.images, [step.proprio, step.state])
+            seen: dict[str, Any] = {}
+            if held is None:
+                row = observed(spec, cameras, trajectory, ids, step.images, [step.proprio, step.state])
+                seen = {"numbers": row.numbers, "pictures": row.pictures}
+            there = None if held is None else held.after(place)
             following = np.minimum(np.arange(place, place + spec.chunk), len(steps) - 1)
             kept = min(spec.chunk, len(steps) - place)
-            shown = {"numbers": row.numbers, "pictures": row.pictures}
-            found.append(Moment(0, row.ids, **shown, actions=labels[following], kept=kept))
+            found.append(Moment(0, list(ids), **seen, held=there, actions=labels[following], kept=kept))
     return found
 
 

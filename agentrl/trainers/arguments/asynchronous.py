@@ -7,6 +7,7 @@ from typing import Literal
 
 from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
+from agentrl.rollout.cluster import Placement, check_address
 from agentrl.trainers.arguments.checks import whole
 from agentrl.trainers.arguments.run import RunArguments
 
@@ -37,10 +38,19 @@ class AsyncArguments(RunArguments):
     """Threads that play the environments; 0: one for each host, and without hosts one for each slot, at most 16."""
     simulator_batch: int = 0
     """Slots of a simulator that play a turn in one call, at most; 0: half of its slots."""
+    cluster: str = "local"
+    """Where simulators and generators are: in this process (local), on a Ray cluster that is started here (ray), on the
+    one that this machine belongs to (HOST:PORT), or on another (ray://HOST:PORT). Then hosts must be 1 or more."""
+    placement: Placement = "colocated"
+    """On a cluster: hosts and generators share machines and GPUs (colocated), have GPUs of their own (hybrid), or share
+    those of machines other than the trainer's (disaggregated)."""
+    snapshot_every: int = 0
+    """On a cluster: keep a snapshot of every environment each N turns, from which its episode goes on when its machine
+    is lost; 0: it begins again."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(self, 0, "max_staleness max_batch simulators simulator_batch")
+        whole(self, 0, "max_staleness max_batch simulators simulator_batch snapshot_every")
         whole(self, 1, "refresh_every generators")
         if finite_number("max_wait_ms", self.max_wait_ms) < 0 and self.max_wait_ms != -1:
             raise ConfigError(f"max_wait_ms must be 0 or more, or -1; got {self.max_wait_ms!r}")
@@ -51,3 +61,6 @@ class AsyncArguments(RunArguments):
             )
         if self.asynchronous and self.engine != "transformers":
             raise ConfigError("asynchronous runs generate with engine=transformers so far; leave engine out")
+        check_address(self.cluster)
+        if self.cluster != "local" and not (self.asynchronous and self.hosts):
+            raise ConfigError("cluster needs asynchronous, and hosts of 1 or more: its simulators are hosts")

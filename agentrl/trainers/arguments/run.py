@@ -15,7 +15,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.redact import MASK
 from agentrl.core.secrecy import protect_secrets_in, scrub
 from agentrl.registry import check_id, default_env
-from agentrl.rollout.starts import EnvSpec
+from agentrl.rollout.starts import EnvSpec, alone
 from agentrl.trainers.arguments.checks import not_negative, positive, whole
 
 EnvLike = str | Mapping[str, Any] | EnvSpec | gym.Env | GymSpec
@@ -215,8 +215,9 @@ class RunArguments:
         return tuple(found)
 
     def eval_specs(self) -> tuple[EnvSpec, ...]:
-        """The environments as they are measured."""
-        return tuple(replace(spec, kwargs={**spec.kwargs, **self.eval_env_kwargs}) for spec in self.specs())
+        """The environments as they are measured: one by one, in MuJoCo, also where training has them on a device."""
+        single = map(alone, self.specs())
+        return tuple(replace(spec, kwargs={**spec.kwargs, **self.eval_env_kwargs}) for spec in single)
 
     def deferred_judge(self) -> Any:
         """The judge that `ReasoningReward` and `OutcomeReward` wrappers leave their questions to, if there is one; the

@@ -12,7 +12,7 @@ from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collection
 from agentrl.rollout.prompts import for_policy
 from agentrl.trainers.parallel.async_rollouts import AsyncRollouts
-from agentrl.trainers.parallel.generators import Generator, Weights
+from agentrl.trainers.run.machines import OnCluster, ThisProcess
 
 if TYPE_CHECKING:
     from agentrl.trainers.run.run import Run
@@ -27,15 +27,9 @@ class AsyncRun:
         arguments: Any = run.arguments
         if run.processes.distributed:
             raise ConfigError("asynchronous runs train in one process so far; leave out --processes or --async")
-        self.run, self.weights = run, Weights(run.learner.engine.model, 0)
-        self.generators = [
-            Generator(
-                run.learner.engine,
-                lambda engine: run.sampler(greedy=False, seed=arguments.seed, engine=engine),
-                self.weights,
-            )
-            for _ in range(arguments.generators)
-        ]
+        self.run = run
+        self.machines = ThisProcess(run) if arguments.cluster == "local" else OnCluster(run)
+        self.weights, self.generators = self.machines.weights, self.machines.generators
         self.collector = AsyncCollector(
             [for_policy(spec, self.generators[0].policy) for spec in arguments.specs()],
             [generator.policy for generator in self.generators],
@@ -48,6 +42,7 @@ class AsyncRun:
             simulator_batch=arguments.simulator_batch,
             refresh=lambda number: self.generators[number].refresh(),
             **run.collector_options(),
+            **self.machines.collector_options,
         )
         self.rollouts = AsyncRollouts(
             self.collector,
@@ -85,8 +80,11 @@ class AsyncRun:
         write_atomically(path, json.dumps(self.rollouts.activity.timeline()).encode())
         copies = [generator.bytes for generator in self.generators]
         memory = {"generators": sum(copies), "published": self.weights.bytes}
-        return self.rollouts.metrics() | {"generators": len(copies), "memory_bytes": memory}
+        found = self.rollouts.metrics() | {"generators": len(copies), "memory_bytes": memory}
+        return found | self.machines.metrics()
 
     def close(self) -> None:
-        """End all episodes; idempotent."""
+        """End all episodes and leave the machines; idempotent."""
         self.rollouts.close()
+        self.collector.close()
+        self.machines.close()

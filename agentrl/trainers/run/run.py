@@ -35,6 +35,7 @@ from agentrl.rollout.episode import own_arguments
 from agentrl.rollout.error_types import to_columns
 from agentrl.rollout.evaluate import evaluate, split_word
 from agentrl.rollout.prompts import for_policy
+from agentrl.rollout.starts import on_device
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments.run import RunArguments
@@ -338,6 +339,11 @@ class Run:
         """Environments in which a policy plays; the run's own, or others like them."""
         arguments = self.arguments
         playing = [for_policy(spec, policy) for spec in specs or arguments.specs()]
+        if any(map(on_device, playing)):
+            from agentrl.rollout.device_collect import DeviceCollector
+
+            options = {**self.collector_options(), "memory": getattr(arguments, "picture_memory", 4.0)}
+            return DeviceCollector(playing, policy, split=split, **options)
         return Collector(playing, policy, split=split, **self.collector_options())
 
     def collector_options(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.models.vla.spec import VLASpec
+from agentrl.rollout.device_rows import Held
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.trainers.update.batch import Batch, Row
 
@@ -36,6 +37,7 @@ class ControlRow(Row):
     pictures: tuple[np.ndarray, ...] = ()  # uint8 [height, width, 3] of each camera
     record: Any = None  # bins, or the chain of the flow
     random_step: int = -1
+    held: Held | None = None  # where all of that is instead, on the device that it was played on
 
 
 class PictureBlock:
@@ -96,11 +98,19 @@ class ControlBatch(Batch):
             raise ConfigError(f"a VLA policy learns from episodes of its own; got {trajectory.id}, whose steps differ")
         ran = ran_of(step, self.spec)
         each = self.spec.targets // self.spec.chunk
-        cameras, vectors = self.cameras[trajectory.env_id], [step.proprio, step.state]
-        row = observed(self.spec, cameras, trajectory, step.prompt_ids, step.images, vectors)
+        row = self._shown(trajectory, index, step)
         row.add(0, list(range(ran * each)), step.logprobs[: ran * each], index, acted=True, version=step.version)
         if self.credit == "action":
             row.turn_ends = ([False] * (each - 1) + [True]) * ran
+        return row
+
+    def _shown(self, trajectory: Trajectory, index: int, step: Step) -> ControlRow:
+        """What was seen before a chunk, and how it came about."""
+        ids = step.prompt_ids or []
+        if (held := held_by(trajectory)) is not None:
+            return ControlRow(0, list(ids), held=held.after(index))
+        cameras, vectors = self.cameras[trajectory.env_id], [step.proprio, step.state]
+        row = observed(self.spec, cameras, trajectory, ids, step.images, vectors)
         if self.spec.family == "tokens":
             row.record = np.array(step.response_ids, np.int64) - self.first_action
         else:
@@ -135,6 +145,11 @@ def observed(
     numbers = np.array([number for part in parts for number in part or ()], np.float32)
     pictures = tuple(trajectory.pictures[images[place]] for place in cameras)
     return ControlRow(0, list(instruction), numbers=numbers, pictures=pictures)
+
+
+def held_by(trajectory: Trajectory) -> Held | None:
+    """The rows of an episode that was played on a device."""
+    return getattr(trajectory, "held", None)
 
 
 def ran_of(step: Step, spec: VLASpec) -> int:

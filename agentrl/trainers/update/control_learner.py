@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from agentrl.models.vla.body import Seen
 from agentrl.models.vla.loading import LoadedVLA, load_vla
 from agentrl.models.vla.spec import VLASpec, fitted, shown_pictures
 from agentrl.policies.vla import VLAPolicy
+from agentrl.rollout.device_rows import held_rows
 from agentrl.rollout.episode import env_id_of, make
 from agentrl.rollout.hosts import make_stack
 from agentrl.rollout.prompts import for_policy
+from agentrl.rollout.starts import alone, on_device
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.arguments.imitation import BC
 from agentrl.trainers.arguments.policy import GRPO, PPO, PolicyArguments, StepPO
-from agentrl.trainers.update.control_batch import GIB, ControlBatch, ControlRow, memory_message, observed
+from agentrl.trainers.update.control_batch import GIB, ControlBatch, ControlRow, held_by, memory_message, observed
 from agentrl.trainers.update.learner import Critic, CriticKind, Learner, Outputs
 
 ALGORITHMS = (BC, PPO, GRPO, StepPO)
@@ -93,7 +96,7 @@ class ControlLearner(Learner):
 
     def _fitted(self, spec: VLASpec) -> VLASpec:
         """The spec for the robot of the run's first environment."""
-        first = self.options.specs()[0]
+        first = alone(self.options.specs()[0])
         env = make(first.id, split="train", **first.kwargs)
         try:
             ids = tuple(dict.fromkeys(one.id for one in self.options.specs()))
@@ -106,7 +109,7 @@ class ControlLearner(Learner):
         policy, or where an iteration's pictures would take too much memory."""
         found, options = {}, self.options
         policy = self.sampler(greedy=True, seed=0)
-        for spec in options.specs():
+        for spec in map(alone, options.specs()):
             env = make_stack(for_policy(spec, policy).stack("train"))
             try:
                 policy.check_env(env, spec.id)
@@ -132,18 +135,25 @@ class ControlLearner(Learner):
 
     def sampler(self, *, greedy: bool, seed: int, engine: LoadedVLA | None = None) -> VLAPolicy:
         """The policy as it plays; by another copy of its weights, if that is given."""
-        options = self.options
-        how = {"temperature": options.temperature, "batch_size": options.generation_batch_size}
-        return VLAPolicy(engine or self.engine, greedy=greedy, seed=seed, **how)
+        return self.sampling(greedy=greedy, seed=seed)(engine or self.engine)
+
+    def sampling(self, *, greedy: bool, seed: int) -> Callable[[Any], VLAPolicy]:
+        """What makes that policy of a model; it can be sent to another process."""
+        how = {"temperature": self.options.temperature, "batch_size": self.options.generation_batch_size}
+        return partial(VLAPolicy, greedy=greedy, seed=seed, **how)
 
     # ------------------------------------------------------------------ forward passes
 
     def seen(self, rows: Sequence[ControlRow]) -> Seen:
         """Rows as the network reads them."""
+        ids = self.engine.batch_ids([row.ids for row in rows])
+        if rows[0].held is not None:
+            store, at = held_rows([row.held for row in rows if row.held is not None])
+            return store.seen(at, *ids).to(self.device)
         numbers = torch.from_numpy(np.stack([row.numbers for row in rows]))
         names = enumerate(self.engine.spec.cameras)
         pictures = {name: torch.from_numpy(np.stack([row.pictures[n] for row in rows])) for n, name in names}
-        return Seen(numbers, pictures, *self.engine.batch_ids([row.ids for row in rows])).to(self.device)
+        return Seen(numbers, pictures, *ids).to(self.device)
 
     def outputs(
         self, rows: Sequence[Any], *, values: bool = True, entropy: Entropy = "none", only_critic: bool = False
@@ -165,9 +175,16 @@ class ControlLearner(Learner):
 
     def scored(self, network: Any, rows: Sequence[ControlRow], seen: Seen) -> Any:
         """A network's view of the chunks."""
+        return network.score(seen, *self.records(rows), temperature=self.temperature)
+
+    def records(self, rows: Sequence[ControlRow]) -> tuple[Tensor, Tensor]:
+        """What was drawn: tokens or chains, and which step of a chain was random."""
+        if rows[0].held is not None:
+            store, at = held_rows([row.held for row in rows if row.held is not None])
+            at = at.to(store.device)
+            return store.record[at], store.step[at]
         record = torch.from_numpy(np.stack([row.record for row in rows])).to(self.device)
-        step = torch.tensor([row.random_step for row in rows], device=self.device)
-        return network.score(seen, record, step, temperature=self.temperature)
+        return record, torch.tensor([row.random_step for row in rows], device=self.device)
 
     def _action_values(self, seen: Seen, state: Tensor | None = None) -> Tensor:
         """[rows, chunk], from the critic's own body or from the policy's summary."""
@@ -215,6 +232,8 @@ class ControlLearner(Learner):
 
     def prompt(self, trajectory: Trajectory, ids: list[int], images: Sequence[str]) -> Any:
         """What a trajectory showed last."""
+        if (held := held_by(trajectory)) is not None:
+            return ControlRow(0, list(ids), held=held.after(len(trajectory.steps)))
         vectors = [trajectory.final_proprio, trajectory.final_state]
         return observed(self.engine.spec, self.cameras[trajectory.env_id], trajectory, ids, images, vectors)
 
@@ -238,5 +257,9 @@ def check_options(options: Any, *, distributed: bool) -> None:
             raise ConfigError(f"{name} must be left at its default for a VLA policy; got {getattr(options, name)!r}")
     if getattr(options, "variant", "") in ("vanilla", "bilevel"):
         raise ConfigError(f"variant must be masked or turn for a VLA policy; got {getattr(options, 'variant', '')!r}")
+    if any(map(on_device, options.specs())):
+        for name in ("asynchronous", "dynamic_sampling_rounds"):
+            if getattr(options, name, 0):
+                raise ConfigError(f'{name} must be left out with simulator="warp"; got {getattr(options, name)!r}')
     if distributed:
         raise ConfigError("a VLA policy is trained in one process; leave --processes at 1")

@@ -204,9 +204,13 @@ class Learner:
 
     def sampler(self, *, greedy: bool, seed: int, engine: LoadedModel | None = None) -> Any:
         """The policy as it generates in this process; by another copy of its weights, if that is given."""
+        return self.sampling(greedy=greedy, seed=seed)(engine or self.engine)
+
+    def sampling(self, *, greedy: bool, seed: int) -> Callable[[Any], Any]:
+        """What makes that policy of a model; it can be sent to another process."""
         options = self.options
-        return HFPolicy(
-            engine or self.engine,
+        return partial(
+            HFPolicy,
             temperature=options.temperature,
             top_p=options.top_p,
             max_new_tokens=options.max_new_tokens,

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from agentrl.envs.common.catalogue.photos import colour_named, photo, shape_of, tint_of
+from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
+from agentrl.envs.common.catalogue.photos import colour_named, look_of, photo, shape_of, tint_of
 from agentrl.envs.webshop.page_picture import Canvas, page_picture, wrapped
 from agentrl.envs.webshop.pages import Page, Part, item_body, sub_page_body
 from tests.envs.webshop.shop_kit import SHIRT, small_shop
@@ -135,3 +136,14 @@ def test_photos_show_kind_and_colour() -> None:
     assert colour_named("nothing here") is None
     black, navy = (np.asarray(photo(SHIRT, 64, colour)) for colour in ("black", "navy"))
     assert black.shape == (64, 64, 3) and (black != navy).any()
+
+
+def test_two_products_of_a_kind_differ_in_more_than_their_colour() -> None:
+    catalogue = GeneratedCatalogue(size=1_000)
+    known = [catalogue.product(index) for index in range(1_000)]
+    looks = [look_of(product)._replace(tint=(0, 0, 0)) for product in known]
+    pairs = [(one, other) for one, other in pairwise(range(1_000)) if shape_of(known[one]) == shape_of(known[other])]
+    assert len(pairs) > 20
+    assert sum(looks[one] == looks[other] for one, other in pairs) <= len(pairs) / 20
+    assert look_of(replace(SHIRT, title="Slim Striped Shirt"))[2:4] == ("stripes", 0.74)
+    assert (np.asarray(photo(replace(SHIRT, title="Quilted Shirt"), 64)) != np.asarray(photo(SHIRT, 64))).any()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from agentrl.envs.common.search.storage import CheckedFile, IndexCorrupt, Single
 
 FILE_NAME = "search.index"
 DEFAULT_HITS = 50
+TERMS_KEPT = 1 << 14  # that a process has looked up; most queries say the same ones
+UNKNOWN = object()
 
 
 class Hit(NamedTuple):
@@ -37,6 +39,7 @@ class Index:
         self._notes = SingleStrings(file, "note")
         facts = file.facts
         self._tables: Postings | None = None
+        self._terms: dict[str, Any] = {}
         self._documents, self._filled, self._length = (int(facts[name]) for name in ("documents", "filled", "length"))
 
     @classmethod
@@ -74,6 +77,7 @@ class Index:
 
     def verify(self) -> None:
         """Check every byte now; `IndexCorrupt` if any is wrong. Searching checks only what it touches."""
+        self._terms = {}
         self._file.check_everything()
 
     def search(self, query: str, k: int = DEFAULT_HITS) -> list[Hit]:
@@ -85,27 +89,19 @@ class Index:
         if not isinstance(query, str):
             raise ConfigError(f"query must be a string; got {type(query).__name__}")
         k = whole_number("k", k, at_least=1)
-        terms: list[QueryTerm] = []
-        for term, count in analyze_query(query).items():
-            number = self._term_number(term)
-            if number is not None:
-                start, stop = self._file.array("starts", number, number + 2).tolist()
-                weight = np.float32(count) * inverse_document_frequency(self._filled, stop - start)
-                terms.append(QueryTerm(start, stop, float(weight)))
+        terms = [
+            known if count == 1 else known._replace(weight=float(np.float32(count) * np.float32(known.weight)))
+            for term, count in analyze_query(query).items()
+            if (known := self._term(term)) is not None
+        ]
         if not terms:
             return []
-        for start, stop, _ in terms:
-            self._file.array("documents", start, stop)
-            self._file.array("counts", start, stop)
         documents, scores = best(self._postings(), terms, k)
         file = self._file
         starts = np.where(documents > 0, file.pick("docid_ends", np.maximum(documents - 1, 0)), 0)
-        columns = starts, file.pick("docid_ends", documents), scores, file.pick("numbers", documents)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return [
-            Hit(file.array("docid_content", start, stop).tobytes().decode(), score, number)
-            for start, stop, score, number in rows
-        ]
+        docids = file.cut("docid_content", starts, file.pick("docid_ends", documents))
+        numbers = file.pick("numbers", documents).tolist()
+        return list(map(Hit, map(bytes.decode, docids), scores.tolist(), numbers))
 
     def notes(self, numbers: Sequence[int]) -> list[str]:
         """The notes of the documents with these numbers (`Hit.number`); `IndexCorrupt` if one of them is damaged.
@@ -131,6 +127,21 @@ class Index:
                 inverses=length_inverses(self._length / self._filled),
             )
         return self._tables
+
+    def _term(self, term: str) -> QueryTerm | None:
+        """A term that a query says once; its postings are checked, and what is known of it is kept."""
+        if (known := self._terms.get(term, UNKNOWN)) is not UNKNOWN:
+            return known
+        number, found = self._term_number(term), None
+        if number is not None:
+            start, stop = self._file.array("starts", number, number + 2).tolist()
+            self._file.array("documents", start, stop)
+            self._file.array("counts", start, stop)
+            found = QueryTerm(start, stop, float(inverse_document_frequency(self._filled, stop - start)))
+        if len(self._terms) >= TERMS_KEPT:
+            self._terms = {}
+        self._terms[term] = found
+        return found
 
     def _term_number(self, term: str) -> int | None:
         """The place of a term among those with its hash; None where the index does not know it."""

@@ -18,7 +18,9 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from functools import cache
+from array import array
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +69,8 @@ def length_inverses(average: float) -> np.ndarray:
 # ---------------------------------------------------------------------- the best documents
 
 
-class Postings(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Postings:
     """The arrays of an index, and the tables made from them."""
 
     documents: np.ndarray  # uint32: the documents of all terms, ascending within a term
@@ -76,6 +79,11 @@ class Postings(NamedTuple):
     large_counts: np.ndarray  # uint32
     lengths: np.ndarray  # uint8: the length code of each document
     inverses: np.ndarray  # float32[256]: by length code, what a count is multiplied with
+
+    @cached_property
+    def addresses(self) -> tuple[int, ...]:
+        """Of the arrays in memory, in this order, for C."""
+        return tuple(getattr(self, field.name).ctypes.data for field in fields(self))
 
 
 class QueryTerm(NamedTuple):
@@ -96,6 +104,7 @@ def compiled() -> ctypes.CDLL | None:
             try:
                 library = ctypes.CDLL(str(path))
                 library.best_by_score.restype = ctypes.c_int64
+                library.best_by_score.argtypes = [ctypes.c_int64] * 4 + [ctypes.c_void_p] * 10
             except (OSError, AttributeError):  # built for another kind of machine, or another version of this file
                 continue
             return library
@@ -120,12 +129,11 @@ def best(postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray
 def _best_c(library: ctypes.CDLL, postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray, np.ndarray]:
     k = min(k, len(postings.lengths))
     documents, scores = np.empty(k, np.int64), np.empty(k, np.float32)
-    places = np.array([(term.start, term.stop) for term in terms], np.int64)
-    weights = np.array([term.weight for term in terms], np.float32)
-    arrays = (places, weights, *postings, documents, scores)
-    sizes = (len(terms), len(postings.large_at), len(postings.lengths), k)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-    found = library.best_by_score(*map(ctypes.c_int64, sizes), *pointers)
+    places = array("q", [place for term in terms for place in (term.start, term.stop)])
+    weights = array("f", [term.weight for term in terms])
+    asked = places.buffer_info()[0], weights.buffer_info()[0]
+    sizes = len(terms), len(postings.large_at), len(postings.lengths), k
+    found = library.best_by_score(*sizes, *asked, *postings.addresses, documents.ctypes.data, scores.ctypes.data)
     if found < 0:
         raise MemoryError("no memory for the scores of a window of documents")
     return documents[:found], scores[:found]

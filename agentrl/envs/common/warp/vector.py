@@ -120,8 +120,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
         self, actions: Any
     ) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any]]:
         """An action in every world; with "NextStep" those whose episode is over begin the next one instead."""
-        if self.closed or not self._begun:
-            raise (ClosedEnvironmentError if self.closed else ResetNeeded)("call reset() of an open environment first")
+        self._check_begun()
         actions = self._read(actions)
         begin = self._over if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._none
         self._move_on(begin)
@@ -139,6 +138,10 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
             seen = self._restart(self._over)
         return seen, rewards, terminated, truncated, info
 
+    def _check_begun(self) -> None:
+        if self.closed or not self._begun:
+            raise (ClosedEnvironmentError if self.closed else ResetNeeded)("call reset() of an open environment first")
+
     @abstractmethod
     def _read(self, given: Any) -> Any:
         """Actions as `_play` takes them; `ConfigError` before anything moves if there are none for each world."""
@@ -150,9 +153,13 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
     # ------------------------------------------------------------------ the tasks
 
     def _each(self) -> Iterator[tuple[slice, Any]]:
-        """Every task, and which rows are its worlds'."""
+        """Every task, and which rows are its worlds'. What is launched inside the loop goes to the task's own stream,
+        and only after the last task are all of them waited for: none waits for the one before it."""
         for number, task in enumerate(self.tasks):
-            yield slice(number, None, len(self.tasks)), task
+            with task.batch.working():
+                yield slice(number, None, len(self.tasks)), task
+        for task in self.tasks:
+            task.batch.join()
 
     def _move_on(self, mask: torch.Tensor) -> None:
         self._start = torch.where(mask, (self._start + self._stride) % self._known, self._start)
@@ -165,11 +172,9 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
         """Put the worlds of a mask at their starts, and look at all."""
         seen = self._blank()
         for place, task in self._each():
-            with task.batch.working():
-                self._begin(task, place, mask)
-                task.batch.look()
-                self._observe(task, place, seen)
-            task.batch.join()
+            self._begin(task, place, mask)
+            task.batch.look()
+            self._observe(task, place, seen)
         return seen
 
     def _blank(self) -> dict[str, torch.Tensor]:

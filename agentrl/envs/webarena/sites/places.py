@@ -87,7 +87,7 @@ def base_file(data: str) -> Path:
     module: Any = import_module(f"{SITE_MODULES}.{DATA[data]}")
     # The name changes with what makes the data: the schema, words and code of the site, and what all sites share.
     digest = hashlib.blake2b(digest_size=6)
-    folder, shared = Path(module.__file__).parent, Path(__file__).parent.glob("*.py")
+    folder, shared = Path(module.__file__).parent, Path(__file__).parent.glob("*.[pt]*")
     for source in sorted([*shared, *folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
         digest.update(source.read_bytes())
     path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{digest.hexdigest()}.sqlite"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
 
@@ -44,7 +45,9 @@ def shows(*targets: tuple[str, str, str | Sequence[str] | dict[str, Any]]) -> di
 
 def both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Both evaluations must pass."""
-    return {**first, **second, "eval_types": [*first["eval_types"], *second["eval_types"]]}
+    kinds = dict.fromkeys((*first["eval_types"], *second["eval_types"]))
+    targets = [*first.get("program_html", ()), *second.get("program_html", ())]
+    return {**first, **second, "eval_types": list(kinds), **({"program_html": targets} if targets else {})}
 
 
 def text_of(selector: str) -> str:
@@ -63,6 +66,19 @@ def value_of(selector: str) -> str:
 def done(url: str, when: Callable[[World], bool] | None = None) -> On:
     """The end of a solution where nothing is asked."""
     return On(url, [Answer()], when=when)
+
+
+def in_turn(*parts: Sequence[On]) -> list[On]:
+    """Solutions one after the other: each but the last ends with an `On` whose `when` says that it is done."""
+    found = list(parts[-1])
+    for *way, end in reversed(parts[:-1]):
+        found += [replace(step, when=_unless(end.when, step.when)) for step in way]
+    return found
+
+
+def _unless(reached: Callable[[World], bool] | None, when: Callable[[World], bool] | None) -> Callable[[World], bool]:
+    assert reached is not None
+    return lambda world: not reached(world) and (when is None or when(world))
 
 
 def exists(data: str, sql: str, *values: Any) -> Callable[[World], bool]:

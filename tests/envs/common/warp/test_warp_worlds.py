@@ -130,11 +130,12 @@ def test_a_broken_world_is_a_fault_of_its_own(envs: Any) -> None:
 
 def test_what_cannot_be_is_refused(envs: Any) -> None:
     """Wrong shapes, starts and arguments, in one sentence."""
+    envs.reset()
     with pytest.raises(ConfigError, match=r"actions must be numbers \[3, 7\]; got \[3, 6\]"):
         envs.step(np.zeros((3, 6), np.float32))
     with pytest.raises(ConfigError, match=r"world 0 plays libero_goal/4:test:0 to libero_goal/4:test:1; got"):
         envs.reset(options={"task": "libero_goal/4:test:7"})
-    with pytest.raises(ConfigError, match=r"assets=\"procedural\" alone"):
+    with pytest.raises(ConfigError, match=r"assets=\"procedural\", reward=\"success\" and perturb=None alone"):
         make(1, assets="official")
     with pytest.raises(ConfigError, match="device must be None"):
         make(1, device="abacus")

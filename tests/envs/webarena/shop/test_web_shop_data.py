@@ -12,7 +12,8 @@ from agentrl.envs.webarena.sites.places import base_file
 from agentrl.envs.webarena.sites.site import SESSION_TABLE
 from agentrl.envs.webarena.sites.store import data
 from agentrl.envs.webarena.sites.store.people import words
-from agentrl.envs.webarena.sites.store.reviews import aspects
+from agentrl.envs.webarena.sites.store.products import catalogue
+from agentrl.envs.webarena.sites.store.reviews import aspects, complaints
 
 
 def test_totals_of_orders_are_the_sums_of_their_parts(emma: Any) -> None:
@@ -77,9 +78,21 @@ def test_sentences_belong_to_one_aspect_only() -> None:
             name for entry in words("reviews.toml")["aspects"][category] for name in entry.get("where", [])
         }:
             listed = aspects(category, section)
-            sentences = [text for aspect in listed for text in (*aspect.praise, *aspect.complaint)]
+            said = [text for aspect in listed for text in (*aspect.praise, *aspect.complaint)]
+            sentences = [text.rstrip(".").lower() for text in said]
             assert len(sentences) == len(set(sentences))
             assert not any(one != other and one in other for one in sentences for other in sentences)
+
+
+def test_reviews_complain_as_their_stars_say(emma: Any) -> None:
+    rows = emma.db.rows(
+        "SELECT rating, detail, product.catalogue_index, section.name FROM review"
+        " JOIN product ON product.id = product_id"
+        " JOIN category ON category.id = category_id JOIN category AS section ON section.id = category.parent_id"
+    )
+    for stars, detail, index, section in rows:
+        found = complaints(catalogue().filed(index)[0], section, detail)
+        assert len(found) in {1: (2, 3), 2: (1, 2, 3), 3: (0, 1), 4: (0, 1), 5: (0,)}[stars], (stars, found, detail)
 
 
 def test_the_same_data_come_out_again() -> None:

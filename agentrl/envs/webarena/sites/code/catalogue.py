@@ -7,10 +7,12 @@ from random import Random
 from typing import NamedTuple
 
 from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.webarena.sites.prose import expand, sentences
 
 PACKAGE = "agentrl.envs.webarena.sites.code"
 AGENT = "byteblaze"
 CATALOGUE, PROGRAMS = data_file(PACKAGE, "catalogue.toml"), data_file(PACKAGE, "programs.toml")
+TEXTS = data_file(PACKAGE, "conversations.toml")
 LANGUAGES, AGENTS = PROGRAMS["languages"], PROGRAMS["agents"]
 VERBS = list(AGENTS)
 
@@ -30,13 +32,18 @@ class Source(NamedTuple):
 PROJECTS = [Source(*row) for row in CATALOGUE["projects"]]
 
 
-def words(nouns: list[str], random: Random, noun: str = "") -> dict[str, str]:
+Words = dict[str, str | list[str]]
+_SPOKEN: Words = {name: [f"[{choices}]"] for name, choices in TEXTS["words"].items()}
+
+
+def words(nouns: list[str], random: Random, noun: str = "") -> Words:
     """Values for the placeholders of a text; `noun` decides what it is about."""
     noun = noun or random.choice(nouns)
     other = random.choice([word for word in nouns if word != noun])
     verb, quality = random.choice(VERBS), random.choice(PROGRAMS["qualities"])
     return {
-        "noun": noun, "Noun": noun.capitalize(), "NOUN": noun.upper(), "other": other, "Other": other.capitalize(),
+        **_SPOKEN, "noun": noun, "Noun": noun.capitalize(), "NOUN": noun.upper(),
+        "other": other, "Other": other.capitalize(),
         "verb": verb, "Verb": verb.capitalize(), "agent": AGENTS[verb], "Agent": AGENTS[verb].capitalize(),
         "quality": quality, "Quality": quality.capitalize(), "QUALITY": quality.upper(),
         "n": str(random.choice((8, 10, 12, 16, 20, 24, 32, 50, 64, 100))),
@@ -44,17 +51,22 @@ def words(nouns: list[str], random: Random, noun: str = "") -> dict[str, str]:
     }  # fmt: skip
 
 
-def sentence(pattern: str, values: dict[str, str]) -> str:
-    """A text with its words filled in, and with the articles and plurals that English wants for them."""
-    text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", pattern.format(**values))
-    text = re.sub(r"(?<=[^aeiou\W])ys\b", "ies", text).replace("lenss", "lenses")
-    return re.sub(r"(?<=[cs]h)s\b", "es", text)
+def sentence(pattern: str, values: Words, random: Random) -> str:
+    """A text with its words filled in, and with the capitals, articles and plurals that English wants."""
+    return sentences(_filled(pattern, values, random))
 
 
-def function(language: str, values: dict[str, str], random: Random) -> list[str]:
+def _filled(pattern: str, values: Words, random: Random) -> str:
+    text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", expand(pattern, random, values))
+    text = re.sub(r"(?<=[^aeiou\W])ys\b", "ies", text).replace("axiss", "axes").replace("boundss", "bounds")
+    return re.sub(r"(?<=[cs]h)s\b|(?<=alias)s\b|(?<=lens)s\b|(?<=canvas)s\b|(?<=address)s\b", "es", text)
+
+
+def function(language: str, values: Words, random: Random) -> list[str]:
     """The lines of one function (or section) in that language."""
-    fill = sentence if language in ("Markdown", "HTML") else str.format_map
-    return fill(random.choice(LANGUAGES[language]["functions"]), values).split("\n")
+    pattern = random.choice(LANGUAGES[language]["functions"])
+    is_text = language in ("Markdown", "HTML")
+    return (_filled(pattern, values, random) if is_text else pattern.format_map(values)).split("\n")
 
 
 def new_file(language: str, nouns: list[str], noun: str, random: Random) -> list[str]:
@@ -74,14 +86,12 @@ def language_of(path: str) -> str:
 
 def readme(title: str, description: str, language: str, nouns: list[str], random: Random) -> list[str]:
     """The README of a project."""
-    first, second, third = nouns[:3]
+    goals, remarks = TEXTS["goals"], TEXTS["remarks"]
     start = LANGUAGES[language]["start"].format(title=title)
-    verb = random.choice(VERBS)
+    can = [f"* {sentence(pattern, words(nouns, random), random)}" for pattern in random.sample(goals, 4)]
     return [
         f"# {title}", "", description, "", "## Getting started", "", "```", start, "```", "", "## What it can do", "",
-        f"* {verb.capitalize()} every {first} together with its {second}", f"* Keep every {third} in one place",
-        f"* Tell you when the {nouns[3]} has changed", "", "## Contributing", "",
-        f"Open an issue before you change how the {nouns[4]} works. Small fixes are welcome at any time.", "",
+        *can, "", "## Contributing", "", sentence(random.choice(remarks), words(nouns, random), random), "",
         "## Licence", "", "See the file LICENSE.", "",
     ]  # fmt: skip
 

@@ -6,13 +6,11 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.data_files import data_file
-from agentrl.envs.webarena.sites.code.catalogue import PACKAGE, sentence, words
+from agentrl.envs.webarena.sites.code.catalogue import TEXTS, Words, sentence, words
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.formats import stamp
 
-TEXTS = data_file(PACKAGE, "conversations.toml")
 Team = list[tuple[int, int]]  # (user, access level), most active first
 
 
@@ -47,7 +45,7 @@ class Tickets:
             self.milestones.append(
                 self.rows.add(
                     "milestone", project_id=self.project, iid=number, title=title,
-                    description=self._text("openings", words(self.nouns, self.random)),
+                    description=self._text("goals", words(self.nouns, self.random)) + ".",
                     state="active" if due > START - timedelta(days=20) else "closed", start_date=str(start.date()),
                     due_date=str(due.date()), created_at=start.isoformat(" ", "seconds"),
                 )
@@ -60,7 +58,7 @@ class Tickets:
         random, values = self.random, words(self.nouns, self.random)
         for _ in range(50):
             pattern, label = self.random.choice(TEXTS["issues"])
-            title = sentence(pattern, values)
+            title = sentence(pattern, values, random)
             if title not in self._titles:
                 break
             values.update(words(self.nouns, self.random))
@@ -93,10 +91,10 @@ class Tickets:
             names.append(self.random.choice([name for name in self.labels if name != first]))
         return names
 
-    def _description(self, values: dict[str, str]) -> str:
+    def _description(self, values: Words) -> str:
         parts = [self._text("openings", values) + " " + self._text("details", values)]
         if self.random.random() < 0.35:
-            parts.append(sentence(TEXTS["steps"], values))
+            parts.append(sentence(TEXTS["steps"], values, self.random))
         if self.random.random() < 0.5:
             parts.append(self._text("details", words(self.nouns, self.random)))
         return "\n\n".join(parts)
@@ -140,12 +138,12 @@ class Tickets:
     # ------------------------------------------------------------------ what people say
 
     def _discuss(self, column: str, target: int, author: int, when: datetime, kind: str, count: int) -> datetime:
-        said: set[str] = set()
         for _ in range(count):
             when = min(when + timedelta(minutes=self.random.randint(20, 9000)), START - timedelta(hours=2))
-            text = self._text(kind, words(self.nouns, self.random))
-            if text not in said:
-                said.add(text)
+            values = words(self.nouns, self.random)
+            text = " ".join(self._text(kind, values) for _ in range(self.random.choice((1, 1, 2))))
+            if text not in self.rows.said:
+                self.rows.said.add(text)
                 who = author if self.random.random() < 0.25 else self._anybody()
                 self._say(column, target, who, text, when, system=0)
         return when
@@ -164,5 +162,5 @@ class Tickets:
     def _anybody(self) -> int:
         return self.random.choice(self.team if self.random.random() < 0.65 else self.public)
 
-    def _text(self, kind: str, values: dict[str, str]) -> str:
-        return sentence(self.random.choice(TEXTS[kind]), values)
+    def _text(self, kind: str, values: Words) -> str:
+        return sentence(self.random.choice(TEXTS[kind]), values, self.random)

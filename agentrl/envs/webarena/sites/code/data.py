@@ -13,6 +13,7 @@ from agentrl.envs.webarena.sites.code.catalogue import (
     CATALOGUE,
     PACKAGE,
     PROJECTS,
+    TEXTS,
     Source,
     function,
     sentence,
@@ -21,6 +22,7 @@ from agentrl.envs.webarena.sites.code.catalogue import (
 from agentrl.envs.webarena.sites.code.conversations import Team, Tickets
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.database import START
+from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.site import session_token
 
 VERSION = 6
@@ -177,9 +179,7 @@ def _history(rows: Rows, repository: Repository, team: Team, begin: datetime, ra
             last += timedelta(minutes=random.randint(20, 200))
             version = repository.release(author, last)
             repository.name("tag", f"v{version}", last, f"Version {version}")
-            noun, other = random.sample(repository.nouns, 2)
-            text = f"* Better handling of every {noun}\n* The {other} can be changed later"
-            text += "\n* Small corrections all over the place"
+            text = _listed(repository.nouns, 3, random)
             rows.add(
                 "release", project_id=repository.project, tag=f"v{version}", name=f"{repository.source.path} {version}",
                 description=text, author_id=author, created_at=last.isoformat(" "),
@@ -224,7 +224,13 @@ def _after_head(repository: Repository, random: Random) -> datetime:
 
 
 def _branch_name(title: str, iid: int) -> str:
-    return "-".join(title.lower().split()[:4]) + f"-{iid}"
+    return slug(" ".join(title.split()[:4])) + f"-{iid}"
+
+
+def _listed(nouns: list[str], count: int, random: Random) -> str:
+    """Some things that a program does or shall do."""
+    goals = random.sample(TEXTS["goals"], count)
+    return "\n".join(f"* {sentence(goal, words(nouns, random), random)}" for goal in goals)
 
 
 def _extras(rows: Rows, repository: Repository, team: Team, random: Random) -> None:
@@ -233,20 +239,19 @@ def _extras(rows: Rows, repository: Repository, team: Team, random: Random) -> N
     when = (START - timedelta(days=random.randint(5, 300))).isoformat(" ")
     pages = {
         "home": f"Welcome to the wiki of {repository.source.path}.\n\n{repository.source.description}"
-        f"\n\n* What the {nouns[0]} is\n* How the {nouns[1]} came to be\n* Meeting notes",
-        "roadmap": f"## Next\n\n* A second {nouns[2]}\n* Faster {nouns[0]}s"
-        f"\n\n## Later\n\n* A new home for the {nouns[3]}",
+        f"\n\n{sentence(random.choice(TEXTS['remarks']), words(nouns, random), random)}",
+        "roadmap": f"## Next\n\n{_listed(nouns, 3, random)}\n\n## Later\n\n{_listed(nouns, 2, random)}",
     }
-    for slug, content in pages.items():
+    for name, content in pages.items():
         rows.add(
-            "wiki_page", project_id=project, slug=slug, title=slug.capitalize(), content=content, author_id=author,
+            "wiki_page", project_id=project, slug=name, title=name.capitalize(), content=content, author_id=author,
             updated_at=when,
         )  # fmt: skip
     for _ in range(random.randint(0, 3)):
         values = words(nouns, random)
         rows.add(
             "snippet", project_id=project, author_id=random.choice(team)[0],
-            title=sentence("{Verb} a {noun} by hand", values), description="",
+            title=sentence("{Verb} a {noun} [by hand|in {part}|on {system}]", values, random), description="",
             file_name=f"{values['verb']}_{values['noun']}.txt",
             content="\n".join(function(repository.source.language, values, random)),
             visibility=rows.get("project", project)["visibility"], created_at=when,

@@ -11,12 +11,12 @@ from hashlib import blake2b
 from random import Random
 from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.data_files import data_file
 from agentrl.envs.webarena.sites.code.catalogue import (
     LANGUAGES,
-    PACKAGE,
     PROGRAMS,
+    TEXTS,
     Source,
+    Words,
     function,
     language_of,
     new_file,
@@ -34,6 +34,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.said: set[str] = set()  # comments, so that none is made twice
 
     def add(self, table: str, **values: Any) -> int:
         """Append a row; its id."""
@@ -53,9 +54,9 @@ class Rows:
             insert_rows(connection, table, [{"id": number, **row} for number, row in enumerate(rows, 1)])
 
 
-MAX_LINES = 70  # of a generated file
+MAX_LINES = 64  # of a generated file
 DIGIT = re.compile("[0-9]")
-COMMITS = data_file(PACKAGE, "conversations.toml")["commits"]
+COMMITS = TEXTS["commits"]
 
 
 class Session(NamedTuple):
@@ -105,8 +106,9 @@ class Repository:
         for _ in range(count):
             values = words(self.nouns, self.random)
             patterns, changes = self._change(values)
-            said = sentence(self.random.choice(patterns), values)
-            body = sentence(self.random.choice(COMMITS["bodies"]), values) if self.random.random() < 0.3 else ""
+            said = sentence(self.random.choice(patterns), values, self.random).replace("`", "")
+            has_body = self.random.random() < 0.3
+            body = sentence(self.random.choice(COMMITS["bodies"]), values, self.random) if has_body else ""
             commits.append(self.commit(author, when, said, body, changes))
             title = title or said
             when += timedelta(minutes=self.random.randint(4, 95), seconds=self.random.randint(0, 59))
@@ -162,7 +164,7 @@ class Repository:
         self.commit(author, when, f"Release {new}", "", [change])
         return new
 
-    def _change(self, values: dict[str, str]) -> tuple[list[str], list[Change]]:
+    def _change(self, values: Words) -> tuple[list[str], list[Change]]:
         random = self.random
         # Code that has grown too long is shortened; a manual is left as it is.
         known = [path for path in self.files if language_of(path)]
@@ -178,14 +180,14 @@ class Repository:
             return COMMITS["fixes"], [self._correct(path) for path in paths]
         return COMMITS["additions"], [self._extend(path, values) for path in paths]
 
-    def _create(self, values: dict[str, str]) -> Change:
+    def _create(self, values: Words) -> Change:
         path = self._planned.pop(0)
         stem = path.rsplit("/", 1)[-1].split(".")[0]
-        noun = stem if stem in self.nouns else values["noun"]
+        noun = stem if stem in self.nouns else str(values["noun"])
         self.files[path] = new_file(language_of(path), self.nouns, noun, self.random)
         return creation(path, self.files[path])
 
-    def _extend(self, path: str, values: dict[str, str]) -> Change:
+    def _extend(self, path: str, values: Words) -> Change:
         lines = self.files[path]
         at = len(lines)
         change, self.files[path] = replace(path, lines, at, 0, [*function(language_of(path), values, self.random), ""])

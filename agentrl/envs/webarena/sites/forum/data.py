@@ -13,6 +13,7 @@ from agentrl.envs.webarena.sites.database import START, insert_rows
 from agentrl.envs.webarena.sites.forum.content import Content, common, contents
 from agentrl.envs.webarena.sites.forum.discussions import FIRST_COMMENT, FIRST_SUBMISSION, Discussions
 from agentrl.envs.webarena.sites.forum.people import ADMIN, AGENT, FOUNDERS, People
+from agentrl.envs.webarena.sites.prose import expand
 from agentrl.envs.webarena.sites.site import session_token
 
 # ---------------------------------------------------------------------- forums and who belongs to them
@@ -190,7 +191,7 @@ def _versions(rng: Random, body: str) -> Iterator[tuple[str, str]]:
 
 
 def _guide(rng: Random, content: Content, contact: str) -> str:
-    day = rng.choice(common("words")["weekday"])
+    day = expand("{weekday}", rng, {})
     limit, age, length = rng.randint(1, 6), rng.choice((3, 7, 14, 30)), rng.choice((50, 80, 100, 140, 200))
     return (
         f"{content.description}\n\n# At a glance\n\n- The weekly thread opens on {day}\n"

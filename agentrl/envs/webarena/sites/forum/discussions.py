@@ -9,10 +9,11 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import Content, Subject, expand
+from agentrl.envs.webarena.sites.forum.content import Content, Subject
 from agentrl.envs.webarena.sites.forum.listing import ranking
 from agentrl.envs.webarena.sites.forum.people import OPENED, Member, People
 from agentrl.envs.webarena.sites.forum.text import slug
+from agentrl.envs.webarena.sites.prose import expand
 
 FIRST_SUBMISSION = 10_001
 FIRST_COMMENT = 50_001
@@ -63,6 +64,7 @@ class Discussions:
 
     def __init__(self, rng: Random, contents: Sequence[Content], people: People) -> None:
         self.rng, self.people = rng, people
+        self._said: set[str] = set()  # comments so far, so that none is made twice
         self.forum_ids = {content.name: number for number, content in enumerate(contents, start=1)}
         found = [submission for content in contents for submission in self._forum(content)]
         self.submissions = sorted(found, key=lambda submission: (submission.created, submission.title))
@@ -141,7 +143,10 @@ class Discussions:
             author = submission.author
         else:
             author = self.people.author(rng, created)
-        body = submission.forum.comment(rng, submission.subject, is_reply=parent is not None)
+        body = ""
+        while not body or body in self._said:
+            body = submission.forum.comment(rng, submission.subject, is_reply=parent is not None)
+        self._said.add(body)
         return Comment(author, body, created, upvotes, downvotes, parent)
 
     def _later(self, moment: datetime) -> datetime:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from random import Random
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import common, expand, sentences
+from agentrl.envs.webarena.sites.forum.content import common
+from agentrl.envs.webarena.sites.prose import expand, sentences
 
 AGENT = "MarvelsGrantMan136"
 ADMIN = "plaza_admin"

@@ -11,7 +11,8 @@ from typing import Any
 
 from agentrl.envs.webarena.sites.database import START, insert_rows
 from agentrl.envs.webarena.sites.formats import stamp
-from agentrl.envs.webarena.sites.store.people import AGENT
+from agentrl.envs.webarena.sites.prose import expand, sentences
+from agentrl.envs.webarena.sites.store.people import AGENT, words
 from agentrl.envs.webarena.sites.store.pricing import PAYMENT_METHODS, SHIPPING_METHODS, applies, discount
 
 ORDERS, OF_AGENT = 900, 36
@@ -24,25 +25,6 @@ _AGENT_LATELY = {  # the agent's customer has orders of every kind
     datetime(2025, 6, 12, 12, 33, 44): "Pending",
 }  # fmt: skip
 _CARRIERS = (("ups", "United Parcel Service"), ("usps", "United States Postal Service"), ("fedex", "Federal Express"))
-_PACKED = (
-    "Packed and handed to the carrier.", "Left the warehouse this morning.", "Shipped in one parcel.",
-    "Tracking number sent by email.",
-)  # fmt: skip
-_HELD = (
-    "Waiting for the customer to confirm the address.",
-    "Payment could not be verified yet.",
-    "Customer asked us to wait until she is back from holiday.",
-)
-_CANCELED = (
-    "Customer changed their mind.", "Ordered twice by mistake.", "Item no longer needed.",
-    "Customer found the delivery date too late.",
-)  # fmt: skip
-_REFUNDED = (
-    "Item arrived damaged; refunded in full.",
-    "Returned within thirty days.",
-    "Wrong item delivered, refund issued.",
-)
-_FRAUD = ("Card holder reported the payment.", "Billing and shipping names do not match; flagged by the bank.")
 
 
 @dataclass
@@ -196,7 +178,7 @@ def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]
             tracking_number=tracking, created_at=stamp(last),
         )  # fmt: skip
         if rng.random() < 0.3:
-            _comment(ledger, order, rng.choice(_PACKED), last, seen=1)
+            _comment(ledger, order, "packed", last, seen=1)
     if status == "Closed":
         last = _later(last, rng, hours=400)
         for item in items:
@@ -206,15 +188,16 @@ def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]
             "creditmemo", increment_id=f"{number:09}", order_id=order["id"], grand_total=order["grand_total"],
             created_at=stamp(last),
         )  # fmt: skip
-        _comment(ledger, order, rng.choice(_REFUNDED), last, seen=1)
-    said = {"Canceled": _CANCELED, "On Hold": _HELD, "Fraud": _FRAUD}.get(status)
-    if said is not None:
+        _comment(ledger, order, "refunded", last, seen=1)
+    if status in ("Canceled", "On Hold", "Fraud"):
         last = _later(last, rng, hours=40)
-        _comment(ledger, order, rng.choice(said), last, seen=int(status == "Canceled"))
+        _comment(ledger, order, status, last, seen=int(status == "Canceled"))
     return last
 
 
-def _comment(ledger: Ledger, order: dict[str, Any], text: str, moment: datetime, *, seen: int) -> None:
+def _comment(ledger: Ledger, order: dict[str, Any], about: str, moment: datetime, *, seen: int) -> None:
+    pattern = ledger.rng.choice(words("content.toml")["comments"][about])
+    text = sentences(expand(pattern, Random(f"comment {order['id']} {about}"), {}))
     ledger.add(
         "order_comment", order_id=order["id"], status=order["status"], comment=text, is_notified=seen, is_visible=seen,
         created_at=stamp(moment),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -14,9 +15,13 @@ from agentrl.envs.common.catalogue.families import charm
 from agentrl.envs.common.catalogue.product import NO_PRICE, path_names
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.formats import slug, stamp
+from agentrl.envs.webarena.sites.prose import expand, sentences
+from agentrl.envs.webarena.sites.store.people import words
 
 SEED, SIZE = 0, 4_000
 DISABLED, OUT_OF_STOCK, ON_SALE, NEW = 0.008, 0.04, 0.08, 0.05  # shares of all products
+LONGEST = 12  # sentences of the catalogue in a description; those that state attributes come first
+_SENTENCE = re.compile(r"(?<=[.?!]) ")
 SHOP_OPENED = datetime(2021, 10, 4, 8, 30)
 
 
@@ -33,17 +38,45 @@ def catalogue_product(product: Mapping[str, Any] | sqlite3.Row) -> Product | Non
 
 
 def description_of(product: Mapping[str, Any] | sqlite3.Row) -> str:
-    """The long text: an administrator's, or else the catalogue's."""
+    """The long text: an administrator's, or else the catalogue's with some notes of the shop."""
     record = catalogue_product(product)
-    return product["description"] or (record.description if record else "")
+    if product["description"] or record is None:
+        return product["description"]
+    index = product["catalogue_index"]
+    rng, notes = Random(f"notes {index}"), words("content.toml")["products"]["notes"]
+    said = _SENTENCE.split(record.description)[:LONGEST]
+    chosen = rng.sample(notes, min(1 + len(said) // 2, len(notes)))
+    added = " ".join(expand(note, rng, product_values(index)) for note in chosen)
+    return f"{' '.join(said)} {sentences(added)}"
 
 
 def bullets_of(product: Mapping[str, Any] | sqlite3.Row) -> tuple[str, ...]:
-    """The short points above the long text."""
+    """The short points above the long text: the catalogue's, with what the shop knows of them."""
     record = catalogue_product(product)
-    if product["short_description"]:
-        return (product["short_description"],)
-    return record.bullets if record else ()
+    if product["short_description"] or record is None:
+        return (product["short_description"],) if product["short_description"] else ()
+    index = product["catalogue_index"]
+    rng, tails = Random(f"points {index}"), words("content.toml")["products"]["tails"]
+    return tuple(
+        sentences(point[:-1] + expand(rng.choice(tails), rng, {}) + ".") if point.endswith(".") else point
+        for point in record.bullets
+    )
+
+
+@lru_cache(64)
+def product_values(index: int) -> dict[str, str | list[str]]:
+    """What the texts may say of product number `index`: what it is, what it has, what it is for, which versions."""
+    traits, options = catalogue().traits(index), catalogue().product(index).options
+    noun, article, this = traits.family.noun.name, "a ", "this "
+    if traits.family.noun.plural:
+        article, this = "", "these "
+    shapes = {"adjective": "{1} {0}", "with": "{0} with {1}", "for": "{0} for {1}"}
+    things = [shapes[known.kind].format(noun, known.text) for known in traits.variant.attributes] or [noun]
+    versions = [f"the {value} version" for values in options.values() for value in values]
+    return {
+        "noun": noun, "this": this + noun, "a": article + noun, "thing": things, "item": [article + "{thing}"],
+        "use": traits.family.use, "version": versions or [f"the {noun} in the picture"], "brand": traits.brand,
+    }  # fmt: skip
 
 
 def build_products(connection: sqlite3.Connection) -> None:

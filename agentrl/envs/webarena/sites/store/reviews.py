@@ -11,19 +11,21 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.formats import stamp
+from agentrl.envs.webarena.sites.prose import expand, heading, sentences
 from agentrl.envs.webarena.sites.store.people import AGENT, words
-from agentrl.envs.webarena.sites.store.products import catalogue
+from agentrl.envs.webarena.sites.store.products import catalogue, product_values
 
 EVERYWHERE = "general"  # aspects of every category
 
 
 @dataclass(frozen=True)
 class Aspect:
-    """One thing that people judge. `name` completes "reviewers who mention ..."; {noun} is the product's kind."""
+    """One thing that people judge. `name` completes "reviewers who mention ..."."""
 
     name: str
     praise: tuple[str, ...]
     complaint: tuple[str, ...]
+    is_general: bool  # of every product
 
 
 @cache
@@ -32,17 +34,18 @@ def aspects(category: str, section: str) -> tuple[Aspect, ...]:
     listed = words("reviews.toml")["aspects"]
     fitting = [entry for entry in listed[category] if section in entry.get("where", (section,))]
     return tuple(
-        Aspect(entry["name"], tuple(entry["praise"]), tuple(entry["complaint"]))
+        Aspect(entry["name"], tuple(entry["praise"]), tuple(entry["complaint"]), entry in listed[EVERYWHERE])
         for entry in (*fitting, *listed[EVERYWHERE])
     )
 
 
-def complaints(category: str, section: str, kind: str, detail: str) -> list[str]:
-    """The names of the aspects that a review of a product of this kind complains about."""
+def complaints(category: str, section: str, detail: str) -> list[str]:
+    """The names of the aspects that a review of a product complains about."""
+    said = detail.lower()
     return [
         aspect.name
         for aspect in aspects(category, section)
-        if any(sentence.format(noun=kind) in detail for sentence in aspect.complaint)
+        if any(sentence.rstrip(".").lower() in said for sentence in aspect.complaint)
     ]
 
 
@@ -52,7 +55,7 @@ PENDING, REFUSED = 0.016, 0.006  # shares of the reviews
 OF_AGENT = 9
 _FIRST, _LAST = datetime(2022, 1, 15), datetime(2025, 6, 15, 20, 0)
 _PRODUCTS = (
-    "SELECT product.id, kind, brand, catalogue_index, section.name FROM product"
+    "SELECT product.id, catalogue_index, section.name FROM product"
     " JOIN category ON category.id = category_id JOIN category AS section ON section.id = category.parent_id"
 )
 Review = tuple[int, int | None, str, str, str, int, str, str]
@@ -73,8 +76,12 @@ def build_reviews(connection: sqlite3.Connection) -> None:
         count = min(MAX_PER_PRODUCT, 1 + int(rng.expovariate(0.2)))
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
+        titles: set[str] = set()
         for nickname in nicknames:
             review = _review(product, max(1, min(5, round(rng.gauss(mean, 1.1)))), rng)
+            while review[1] in titles:
+                review = (review[0], title_of(product[1], review[3], rng), *review[2:])
+            titles.add(review[1])
             customer, name = _author(people, nickname, review[-1], rng)
             rows.append((review[0], customer, name, *review[1:]))
     rows += _of_agent(connection, rng)
@@ -93,7 +100,7 @@ def _author(people: list[tuple[int, str, str]], nickname: str, written: str, rng
 
 def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, str, int, str, str]:
     """Product, title, text, stars, status and time of a review by somebody."""
-    number, kind, brand, index, section = product
+    number, index, section = product
     written = _FIRST + (_LAST - _FIRST) * rng.random() ** 0.7
     draw = rng.random()
     status = "Approved"
@@ -101,28 +108,44 @@ def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, 
         status, written = "Pending", _LAST - timedelta(days=40) * rng.random()
     elif draw < PENDING + REFUSED:
         status = "Not Approved"
-    title = rng.choice(words("reviews.toml")["titles"][str(stars)]).format(noun=kind, brand=brand)
-    detail = _detail(catalogue().filed(index)[0], section, stars, rng).format(noun=kind, brand=brand)
-    return number, title, detail, stars, status, stamp(written)
+    title = title_of(index, stars, rng)
+    detail = _detail(words("reviews.toml"), aspects(catalogue().filed(index)[0], section), stars, rng)
+    values = product_values(index)
+    text = sentences("".join(expand(part, rng, values) for part in detail))
+    return number, title, text, stars, status, stamp(written)
 
 
-def _detail(category: str, section: str, stars: int, rng: Random) -> str:
-    """An opening, two or three aspects, a closing. Praise and complaint in the proportion of the stars."""
-    texts, good = words("reviews.toml"), stars >= 3
+def title_of(index: int, stars: int, rng: Random) -> str:
+    """What a review of product number `index` of the catalogue is called."""
+    return heading(expand(rng.choice(words("reviews.toml")["titles"][str(stars)]), rng, product_values(index)))
+
+
+def _detail(texts: dict[str, Any], known: Sequence[Aspect], stars: int, rng: Random) -> list[str]:
+    """Patterns of an opening, two or three aspects, a closing. Praise and complaint in the proportion of the stars."""
+    good = stars >= 3
     mood = "good" if good else "bad"
-    chosen = rng.sample(aspects(category, section), rng.choice((2, 2, 3)))
+    chosen = rng.sample(known, rng.choice((2, 2, 3)))
     parts = [rng.choice(texts["openings"][mood])]
-    parts += [_sentence(aspect, good, rng) for aspect in chosen[:-1]]
+    for aspect in chosen[:-1]:
+        parts += [" ", *_sentence(texts, aspect, good, rng)]
     mixed = stars in (2, 3, 4) and rng.random() < 0.85
     if mixed:
-        parts.append(rng.choice(texts["turns"]))
-    parts.append(_sentence(chosen[-1], good != mixed, rng))
-    parts.append("" if mixed else rng.choice(texts["closings"][mood]))
-    return " ".join(part for part in parts if part)
+        parts += [" ", rng.choice(texts["turns"])]
+    parts += [" ", *_sentence(texts, chosen[-1], good != mixed, rng)]
+    if not mixed and rng.random() < 0.9:
+        parts += [" ", rng.choice(texts["closings"][mood])]
+    return parts
 
 
-def _sentence(aspect: Aspect, good: bool, rng: Random) -> str:
-    return rng.choice(aspect.praise if good else aspect.complaint)
+def _sentence(texts: dict[str, Any], aspect: Aspect, good: bool, rng: Random) -> list[str]:
+    """What is said of an aspect, and under which circumstances."""
+    said, draw = rng.choice(aspect.praise if good else aspect.complaint), rng.random()
+    parts = [said]
+    if draw < 0.5 and not aspect.is_general:
+        parts = [rng.choice(texts["leads"]) + " ", said if said.startswith("I ") else said[0].lower() + said[1:]]
+    if draw > 0.3 and said.endswith("."):
+        parts[-1:] = [parts[-1][:-1], rng.choice(texts["tails"]["good" if good else "bad"]) + "."]
+    return parts
 
 
 def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:

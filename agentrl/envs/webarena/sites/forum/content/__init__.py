@@ -1,94 +1,16 @@
-"""What the forums are about: one file for each of them, what all share, and the texts that their patterns give.
-
-In a pattern `[a|b]` is a choice, `{name}` a value or a word of a list, `{3..9}` a number.
-"""
+"""What the forums are about: one file for each of them, what all share, and the texts that their patterns give."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.data_files import data_file
-
-# ---------------------------------------------------------------------- patterns
-
-Part = str | tuple["Pattern", ...] | tuple[str]  # plain text, alternatives, or a name between braces
-Pattern = tuple[Part, ...]
-Values = Mapping[str, str | Sequence[str]]
-_TOKEN = re.compile(r"\\(.)|\{([\w.]+)\}|([\[\]|])|([^\\\[\]{}|]+)", re.DOTALL)
-_SENTENCE = re.compile(r"(^|[.!?] +|\n(?:- )?)([a-z])")
-_ARTICLE = re.compile(r"\b([Aa]) (?=[aeio])")
-
-
-def expand(pattern: str, rng: Random, values: Values) -> str:
-    """One text of a pattern."""
-    return "".join(_pieces(parse(pattern), rng, values))
-
-
-def heading(text: str) -> str:
-    """The text as a title: its first letter is a capital one, and "an" stands before vowels."""
-    text = _ARTICLE.sub(r"\1n ", text.strip())
-    return text[:1].upper() + text[1:]
-
-
-def sentences(text: str) -> str:
-    """The text with a capital letter at the beginning of every sentence, and "an" before vowels."""
-    text = _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
-    return _ARTICLE.sub(r"\1n ", text).replace("  ", " ").strip()
-
-
-def _pieces(pattern: Pattern, rng: Random, values: Values) -> list[str]:
-    pieces: list[str] = []
-    for part in pattern:
-        if isinstance(part, str):
-            pieces.append(part)
-        elif isinstance(part[0], str):
-            pieces.append(_value(part[0], rng, values))
-        else:
-            pieces += _pieces(part[int(rng.random() * len(part))], rng, values)  # type: ignore[arg-type]
-    return pieces
-
-
-def _value(name: str, rng: Random, values: Values) -> str:
-    if ".." in name:
-        low, high = name.split("..")
-        return str(rng.randint(int(low), int(high)))
-    value = values[name]
-    if isinstance(value, str):
-        return value
-    return expand(value[int(rng.random() * len(value))], rng, values)
-
-
-@lru_cache(None)
-def parse(pattern: str) -> Pattern:
-    """The pattern as a tree; ValueError where brackets do not match."""
-    stack: list[list[list[Part]]] = [[[]]]  # open choices; each is a list of alternatives
-    done = 0
-    for found in _TOKEN.finditer(pattern):
-        if found.start() != done:
-            break
-        done = found.end()
-        escaped, name, mark, plain = found.groups()
-        if mark == "[":
-            stack.append([[]])
-        elif mark == "|" and len(stack) > 1:
-            stack[-1].append([])
-        elif mark == "]" and len(stack) > 1:
-            choice = tuple(tuple(alternative) for alternative in stack.pop())
-            stack[-1][-1].append(choice)
-        else:
-            stack[-1][-1].append((name,) if name else escaped or plain or mark)
-    if done != len(pattern) or len(stack) != 1:
-        raise ValueError(f"the brackets of {pattern!r} must match")
-    return tuple(stack[0][0])
-
-
-# ---------------------------------------------------------------------- forums
+from agentrl.envs.webarena.sites.prose import Values, expand, heading, sentences
 
 
 @dataclass(frozen=True)
@@ -133,11 +55,12 @@ class Content:
 
     def body(self, rng: Random, subject: Subject) -> str:
         """The text of a submission; empty for links."""
-        pattern = rng.choice(subject.post.get("body") or [""])
-        if pattern and rng.random() < 0.4:
-            is_question = subject.post["title"].endswith("?")
-            pattern += "\n\n" + rng.choice(common("texts")["pleas" if is_question else "remarks"])
-        return sentences(expand(pattern, rng, subject.values))
+        patterns = [rng.choice(subject.post.get("body") or [""])]
+        ending = "pleas" if subject.post["title"].endswith("?") else "remarks"
+        for kind, share in ((ending, 0.4), ("asides", 0.6)):
+            if patterns[0] and rng.random() < share:
+                patterns.append(rng.choice(common("texts")[kind]))
+        return sentences("\n\n".join(expand(pattern, rng, subject.values) for pattern in patterns))
 
     def comment(self, rng: Random, subject: Subject, *, is_reply: bool) -> str:
         """A comment on a submission: what it says about the subject, often with a word before or after it."""
@@ -150,7 +73,9 @@ class Content:
                 parts.insert(0, rng.choice(shared["openings"]))
             if rng.random() < 0.2:
                 parts.append(rng.choice(self.comments))
-        if rng.random() < 0.25:
+        if rng.random() < 0.5:
+            parts.append(rng.choice(shared["asides"]))
+        elif rng.random() < 0.4:
             parts.append(rng.choice(shared["closings"]))
         return sentences(" ".join(expand(part, rng, subject.values) for part in parts))
 

@@ -25,7 +25,7 @@ from agentrl.envs.webarena.tasks.templates.admin.kit import (
     shown,
     some_orders,
 )
-from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, exists, query, shows, text_of
+from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, exists, in_turn, query, shows, text_of
 
 OPEN = "('Pending', 'Fraud')"  # nothing of these orders is invoiced or shipped
 HISTORY = ADMIN + "/sales/order/commentsHistory/order_id/{id}/"
@@ -39,6 +39,11 @@ IS_TOLD = "SELECT 1 FROM order_comment WHERE order_id = ? AND comment = ? AND is
 NOTES = (
     "The parcel leaves our warehouse on Monday.", "We have checked your new address.",
     "One item is delayed by two days.", "A gift card is added to the parcel.", "Please leave the box at the back door.",
+)  # fmt: skip
+
+APOLOGIES = (
+    "We are sorry, this item is no longer made.", "As you wished, nothing will be sent.",
+    "Your money is on its way back.", "The second order stays as it is.", "Please order again with your new address.",
 )  # fmt: skip
 
 # ---------------------------------------------------------------------- pages
@@ -107,25 +112,34 @@ def _change(row: Parameters, press: Click, form: str, acts: list, when: Callable
     return [*on_order(row, press), On(page(form.format(**row)), acts), done(page(ORDER_VIEW.format(**row)), when)]
 
 
+def _is_shipped(row: Parameters) -> dict:
+    said = f"Tracking number {row['tracking']} for {row['carrier']} assigned"
+    return shows((HISTORY.format(**row) + "active_tab/order_shipments/", "", [said]))
+
+
+def _ship(row: Parameters) -> list[On]:
+    return _change(
+        row, Click("a.button", "Ship"), "/admin/order_shipment/new/order_id/{id}/",
+        [Choose("#trackingC1", row["carrier"]), Fill("#trackingT1", row["carrier"]),
+         Fill("#trackingN1", row["tracking"]), Click("button", "Submit Shipment")],
+        exists("store", IS_SENT, row["id"], row["tracking"]),
+    )  # fmt: skip
+
+
 @template(
     "admin-ship-order", SITES, "fulfil-order",
     ("Ship order {number} with {carrier}, tracking number {tracking}.",
      "Order #{number} has left the house: create the shipment of all its items with the {carrier} tracking number "
      "{tracking}.",
      "Update order {number} with the {carrier} tracking number {tracking} by creating its shipment."),
-    lambda row: shows(
-        (HISTORY.format(**row) + "active_tab/order_shipments/", "",
-         [f"Tracking number {row['tracking']} for {row['carrier']} assigned"])
-    ),
-    lambda row: _change(
-        row, Click("a.button", "Ship"), "/admin/order_shipment/new/order_id/{id}/",
-        [Choose("#trackingC1", row["carrier"]), Fill("#trackingT1", row["carrier"]),
-         Fill("#trackingN1", row["tracking"]), Click("button", "Submit Shipment")],
-        exists("store", IS_SENT, row["id"], row["tracking"]),
-    ),
+    lambda row: _is_shipped(row), lambda row: _ship(row),
 )  # fmt: skip
 def ship_order(world: World) -> Iterator[Row]:
-    for row in _orders(world, f"status IN {OPEN} OR status = 'Processing'"):
+    return _parcels(world, f"status IN {OPEN} OR status = 'Processing'")
+
+
+def _parcels(world: World, where: str) -> Iterator[Row]:
+    for row in _orders(world, where):
         rng = Random(f"ship {row['id']}")
         yield {**row, "carrier": rng.choice(CARRIERS), "tracking": str(rng.randrange(10**9, 10**10))}
 
@@ -159,6 +173,29 @@ def _press(row: Parameters, label: str, status: str) -> list[On]:
     return [*on_order(row, Click("button", label)), done(page(ORDER_VIEW.format(**row)), achieved)]
 
 
+def _invoiced(row: Parameters) -> tuple[str, str, list[str]]:
+    return f"{ADMIN}/sales/invoice/?filters[order_number]={row['number']}", text_of("tr.data-row"), [row["number"]]
+
+
+def _invoice(row: Parameters) -> list[On]:
+    return _change(
+        row, Click("a.button", "Invoice"), "/sales/order_invoice/new/order_id/{id}/",
+        [Click("button", "Submit Invoice")], exists("store", "SELECT 1 FROM invoice WHERE order_id = ?", row["id"]),
+    )  # fmt: skip
+
+
+def _is_told(row: Parameters) -> dict:
+    return shows((HISTORY.format(**row), text_of(".history"), [row["comment"], "Customer Notified"]))
+
+
+def _tell(row: Parameters) -> list[On]:
+    return [
+        *on_order(row, Fill("#history_comment", row["comment"]), Check("#history_notify"),
+                  Click("button", "Submit Comment")),
+        done(page(ORDER_VIEW.format(**row)), exists("store", IS_TOLD, row["id"], row["comment"])),
+    ]  # fmt: skip
+
+
 CHANGES = (
     Template(
         "admin-cancel-order", SITES, "change-order-status",
@@ -178,16 +215,27 @@ CHANGES = (
         ("Invoice everything in order {number}.", "Create the invoice for all items of order #{number}.",
          "Order {number} has been paid. Make out an invoice for it."),
         lambda world: _orders(world, f"status IN {OPEN}"),
-        lambda row: shows(
-            (_view(row), text_of("#order_status"), "Processing"),
-            (f"{ADMIN}/sales/invoice/?filters[order_number]={row['number']}", text_of("tr.data-row"), [row["number"]]),
-        ),
-        lambda row: _change(
-            row, Click("a.button", "Invoice"), "/sales/order_invoice/new/order_id/{id}/",
-            [Click("button", "Submit Invoice")], is_set("sales_order", row["id"], status="Processing"),
-        ),
+        lambda row: shows((_view(row), text_of("#order_status"), "Processing"), _invoiced(row)), _invoice,
     ),
     ship_order,
+    Template(
+        "admin-invoice-and-ship", SITES, "fulfil-order",
+        ("Invoice order {number}, and then ship it with {carrier}, tracking number {tracking}.",
+         "Order #{number} is paid and on its way: make out its invoice and its shipment ({carrier}, {tracking})."),
+        lambda world: _parcels(world, f"status IN {OPEN}"),
+        lambda row: both(_is_shipped(row), shows(_invoiced(row))),
+        lambda row: in_turn(_invoice(row), _ship(row)),
+    ),
+    Template(
+        "admin-cancel-and-tell", SITES, "change-order-status",
+        ('Cancel order {number}, and write the comment "{comment}" on it with a notification to the customer.',
+         'Order #{number} is off: cancel it and tell the customer by email, in a comment: "{comment}"'),
+        lambda world: (
+            {**row, "comment": APOLOGIES[row["id"] % len(APOLOGIES)]} for row in _orders(world, f"status IN {OPEN}")
+        ),
+        lambda row: both(_has_status(row, "Canceled"), _is_told(row)),
+        lambda row: in_turn(_press(row, "Cancel", "Canceled"), _tell(row)),
+    ),
     Template(
         "admin-refund-order", SITES, "refund-order",
         ("Refund order {number} completely.", "Create a credit memo over everything in order #{number}."),
@@ -204,12 +252,7 @@ CHANGES = (
          'Tell the customer of order #{number} by email: "{comment}" Use a comment on the order.',
          'Notify the customer of order {number} with the message "{comment}"'),
         lambda world: ({**row, "comment": NOTES[row["id"] % len(NOTES)]} for row in _orders(world, "id % 9 = 4")),
-        lambda row: shows((HISTORY.format(**row), text_of(".history"), [row["comment"], "Customer Notified"])),
-        lambda row: [
-            *on_order(row, Fill("#history_comment", row["comment"]), Check("#history_notify"),
-                      Click("button", "Submit Comment")),
-            done(page(ORDER_VIEW.format(**row)), exists("store", IS_TOLD, row["id"], row["comment"])),
-        ],
+        _is_told, _tell,
     ),
     order_address,
 )  # fmt: skip

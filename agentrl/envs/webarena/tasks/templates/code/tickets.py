@@ -37,7 +37,7 @@ from agentrl.envs.webarena.tasks.templates.code.kit import (
     to_ticket,
     until,
 )
-from agentrl.envs.webarena.tasks.vocabulary import Row, done, query, shows, some, text_of
+from agentrl.envs.webarena.tasks.vocabulary import Row, done, in_turn, query, shows, some, text_of
 
 COMMENTS = (
     "Looks good to me", "Good idea", "I will have a look next week", "Could you add a test for this?", "Thank you!",
@@ -120,22 +120,6 @@ def assign_issue(world: World) -> Iterator[Row]:
 
 
 @template(
-    "code-set-due-date", SITES, "edit-record",
-    ("Set the due date of the issue \"{title}\" in {project} to {due}.",
-     "The {project} issue \"{title}\" should be due on {due}. Please change it."),
-    lambda row: _shows(row, "issues", (DUE_DATE, [row["shown"]])),
-    lambda row: [
-        *_edit(row, Fill("#issuable-due-date", row["due"])),
-        until("SELECT 1 FROM issue WHERE id = ? AND due_date = ?", row["id"], row["due"]),
-    ],
-)  # fmt: skip
-def set_due_date(world: World) -> Iterator[Row]:
-    rows = some(_tickets(world, "issue", REPORTER), "code due dates", SEVERAL)
-    for row, due in zip(rows, days("due dates", len(rows)), strict=True):
-        yield {**row, "due": str(due), "shown": day(str(due))}
-
-
-@template(
     "code-label-issue", SITES, "edit-record",
     ("Add the label \"{label}\" to the issue \"{title}\" in {project}.",
      "Label the {project} issue \"{title}\" as {label}."),
@@ -155,10 +139,20 @@ def label_issue(world: World) -> list[Row]:
     return some(of_projects(world, sql, REPORTER), "code labels", 60)
 
 
-def _edit(row: Parameters, act: Act) -> list[On]:
+def _edit(row: Parameters, *acts: Act) -> list[On]:
     """Open the form of an issue, change it and save it."""
     form = f"{ticket(row)}/edit"
-    return [*to_ticket(row, "issues", Click(f'a[href="{form}"]')), On(at(form), [act, Click("button", "Save changes")])]
+    return [
+        *to_ticket(row, "issues", Click(f'a[href="{form}"]')),
+        On(at(form), [*acts, Click("button", "Save changes")]),
+    ]
+
+
+def _close(row: Parameters) -> list[On]:
+    return [
+        *to_ticket(row, "issues", Click(".aside button", "Close issue")),
+        until("SELECT 1 FROM issue WHERE id = ? AND state = 'closed'", row["id"]),
+    ]
 
 
 ISSUES = (
@@ -169,20 +163,17 @@ ISSUES = (
          "Please close the {project} issue titled \"{title}\"."),
         lambda world: some(_tickets(world, "issue", REPORTER), "code closing", SEVERAL),
         lambda row: _shows(row, "issues", (STATE, "Closed")),
-        lambda row: [
-            *to_ticket(row, "issues", Click(".aside button", "Close issue")),
-            until("SELECT 1 FROM issue WHERE id = ? AND state = 'closed'", row["id"]),
-        ],
+        _close,
     ),
-    assign_issue, set_due_date, label_issue,
+    assign_issue, label_issue,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- comments
 
 
-def _commented(world: World, table: str) -> list[Row]:
-    rows = some(_tickets(world, table, 0), f"code comments on {table}", SEVERAL)
+def _commented(world: World, table: str, level: int = 0) -> list[Row]:
+    rows = some(_tickets(world, table, level), f"code comments on {table}", SEVERAL)
     return [{**row, "text": COMMENTS[number % len(COMMENTS)]} for number, row in enumerate(rows)]
 
 
@@ -208,6 +199,46 @@ TEXTS = (
         lambda world: _commented(world, "merge_request"),
         lambda row: _shows(row, "merge_requests", (LAST_COMMENT, row["text"])),
         lambda row: _comment(row, "merge_requests", "merge_request_id"), held_out=True,
+    ),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- several changes
+
+
+@template(
+    "code-plan-issue", SITES, "edit-record",
+    ("Assign the issue \"{title}\" in {project} to {name}, set its due date to {due}, and then comment \"{text}\".",
+     "The {project} issue \"{title}\" goes to {name} (@{username}) and is due on {due}. Say \"{text}\" below it."),
+    lambda row: _shows(
+        row, "issues", (text_of(".block.assignee"), [row["name"]]), (DUE_DATE, [row["shown"]]),
+        (LAST_COMMENT, row["text"]),
+    ),
+    lambda row: in_turn(
+        [
+            *_edit(row, Choose("#issue_assignee_ids_", f"{row['name']} (@{row['username']})"),
+                   Fill("#issuable-due-date", row["due"])),
+            until("SELECT 1 FROM issue WHERE id = ? AND assignee_id = ? AND due_date = ?",
+                  row["id"], row["user"], row["due"]),
+        ],
+        _comment(row, "issues", "issue_id"),
+    ),
+)  # fmt: skip
+def plan_issue(world: World) -> Iterator[Row]:
+    rows = list(assign_issue.parameters(world))
+    for place, (row, due) in enumerate(zip(rows, days("plans", len(rows)), strict=True)):
+        yield {**row, "due": str(due), "shown": day(str(due)), "text": COMMENTS[-1 - place % len(COMMENTS)]}
+
+
+SEVERAL_CHANGES = (
+    plan_issue,
+    Template(
+        "code-close-and-answer", SITES, "edit-record",
+        ("Close the issue \"{title}\" in {project}, and then comment \"{text}\" on it.",
+         "The {project} issue \"{title}\" is to be closed. Write \"{text}\" below it after that."),
+        lambda world: _commented(world, "issue", REPORTER),
+        lambda row: _shows(row, "issues", (STATE, "Closed"), (LAST_COMMENT, row["text"])),
+        lambda row: in_turn(_close(row), _comment(row, "issues", "issue_id")),
     ),
 )  # fmt: skip
 
@@ -279,4 +310,4 @@ MERGE_REQUESTS = (
         held_out=True,
     ),
 )  # fmt: skip
-TEMPLATES = (*ISSUES, *TEXTS, *MERGE_REQUESTS)
+TEMPLATES = (*ISSUES, *TEXTS, *SEVERAL_CHANGES, *MERGE_REQUESTS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from agentrl.envs.webarena.sites.forum.forums import FORUMS_PER_PAGE, SUBMISSIONS, SUBSCRIBERS
-from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TIMED
+from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIMED
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.forum.kit import (
@@ -41,7 +41,6 @@ GUIDE_FACTS = {
     "how many words a review needs at least": r"Reviews need at least (\d+) words",
 }
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
-FRONT_PAGES = {"featured": "featured forums", "all": "all forums", "subscribed": "the forums I am subscribed to"}
 
 
 # ---------------------------------------------------------------------- scores, ratings, guides, comments
@@ -262,55 +261,7 @@ def compare_posts(world: World) -> Iterator[Row]:
                 yield {**titles, "forum": forum["name"], "answer": more["title"], "other": less["title"]}
 
 
-@template(
-    "forum-oldest-moderator", SITES, "read-value",
-    ("Who has been a moderator of the {forum} forum for {question}?",
-     "Of all moderators of /f/{forum}, who has had that role for {question}?"),
-    lambda row: answer(row["answer"]),
-    lambda row: [
-        *to_forum(row["forum"], Click("#sidebar li a", "Moderators")),
-        On(rf"__REDDIT__/f/{row['forum']}/moderators", [Answer(row["answer"])]),
-    ],
-)  # fmt: skip
-def oldest_moderator(world: World) -> Iterator[Row]:
-    sql = """SELECT u.username FROM moderator m JOIN user u ON u.id = m.user_id WHERE forum_id = ?
-        ORDER BY m.created_at"""
-    for forum in forums(world):
-        names = [row["username"] for row in query(world, "forum", sql, forum["id"])]
-        yield {"forum": forum["name"], "question": "the longest", "answer": names[0]}
-        yield {"forum": forum["name"], "question": "the shortest time", "answer": names[-1]}
-
-
 # ---------------------------------------------------------------------- pages
-
-
-def _open_front_list(row: Parameters) -> list[On]:
-    page = f"__REDDIT__/{row['page']}"
-    steps = [
-        On("__REDDIT__", [Click("a.tabs__link", row["page"].title())]),
-        On(page, [Click("a.sorts__link", SORT_NAMES[row["sort"]])]),
-    ]
-    if not row["time"]:
-        return [*steps, done(f"{page}/{row['sort']}$")]
-    choose = On(f"{page}/{row['sort']}", [Click("a.sorts__link", TIME_NAMES[row["time"]])])
-    return [*steps, choose, done(rf"{page}/{row['sort']}\?t={row['time']}$")]
-
-
-@template(
-    "forum-open-front-list", SITES, "filter-list",
-    ("Show me posts from {words}, sorted by \"{order}\"{span}.",
-     "On the front page, list the submissions of {words} by \"{order}\"{span}."),
-    lambda row: ends_at(f"__REDDIT__/{row['page']}/{row['sort']}" + (f"?t={row['time']}" if row["time"] else "")),
-    _open_front_list,
-)  # fmt: skip
-def open_front_list(world: World) -> Iterator[Row]:
-    for page, words in FRONT_PAGES.items():
-        for sort in SORT_NAMES:
-            for time in SPANS if sort in TIMED else ("",):
-                yield {
-                    "list": f"{page} {sort} {time}", "page": page, "words": words, "sort": sort, "time": time,
-                    "order": SORT_NAMES[sort], "span": f" for {SPANS[time]}" if time else "",
-                }  # fmt: skip
 
 
 @template(
@@ -364,7 +315,7 @@ PAGES = (
         lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['sort']}?t={row['time']}"),
         lambda row: to_list(row, Answer()),
     ),
-    open_front_list, open_numbered_post,
+    open_numbered_post,
     Template(
         "forum-open-titled-post", SITES, "search-item",
         ("Open the discussion of \"{title}\" in the {forum} forum.",
@@ -390,5 +341,5 @@ PAGES = (
 )  # fmt: skip
 TEMPLATES = (
     *VALUES, count_unpopular_comments, count_submissions_of_author, rank_of_forums, subscribers_or_none, compare_posts,
-    oldest_moderator, *PAGES,
+    *PAGES,
 )  # fmt: skip

@@ -35,7 +35,18 @@ from agentrl.envs.webarena.tasks.templates.forum.kit import (
     to_list,
     to_post,
 )
-from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, exists, shows, some, text_of, value_of
+from agentrl.envs.webarena.tasks.vocabulary import (
+    Row,
+    both,
+    done,
+    ends_at,
+    exists,
+    in_turn,
+    shows,
+    some,
+    text_of,
+    value_of,
+)
 
 OPINIONS = ("your opinion", "what do you think", "thoughts and experiences welcome")
 GUIDE_LINES = ("Pictures must show the whole object", "New members should introduce themselves first")
@@ -245,6 +256,14 @@ def vote_on_listed_post(world: World) -> Iterator[Row]:
             yield about(row, words=words, **place, kind=kind, verb=VOTES[kind][0])
 
 
+def _vote_and_comment(row: Parameters) -> list[On]:
+    post = f"__REDDIT__/f/{row['forum']}/{row['id']}/"
+    return in_turn(_vote(row), [
+        *to_list(row, post_link(row)), On(post, replying(row["comment"])),
+        On(rf"{post}.*/comment/\d+$", [Answer()], contains=row["comment"]),
+    ])  # fmt: skip
+
+
 def _vote_all(row: Parameters) -> list[On]:
     page = f"__REDDIT__/user/{row['author']}/submissions"
     steps = [On("__REDDIT__", [Goto(page)]), done(page)]
@@ -277,6 +296,21 @@ def vote_on_all_of_member(world: World) -> Iterator[Row]:
                 "author": author, "forum": forum, "kind": kind, "verb": VOTES[kind][0],
                 "ids": [row["id"] for row in rows], "paths": [path_of(row) for row in rows],
             }  # fmt: skip
+
+
+@template(
+    "forum-vote-and-comment", SITES, "vote",
+    ("{verb} the {words} in the {forum} forum, and then comment on it: \"{comment}\".",
+     "Find the {words} in /f/{forum}. {verb} it and leave the comment \"{comment}\" below it."),
+    lambda row: shows(
+        (f"__REDDIT__{row['path']}", VOTE, [f"vote vote--user-{row['kind']}voted"]),
+        (f"__REDDIT__{row['path']}", text_of(".comments"), [row["comment"]]),
+    ),
+    _vote_and_comment,
+)  # fmt: skip
+def vote_and_comment(world: World) -> Iterator[Row]:
+    for row, comment in zip(vote_on_listed_post.parameters(world), cycle(phrases.COMMENTS)):
+        yield {**row, "comment": comment}
 
 
 @template(
@@ -380,4 +414,5 @@ RECORDS = (
         ],
     ),
 )  # fmt: skip
-TEMPLATES = (*SUBMISSIONS, *TEXTS, vote_on_listed_post, vote_on_all_of_member, open_thread_and_subscribe, *RECORDS)
+VOTES_AND_MORE = (vote_on_listed_post, vote_on_all_of_member, vote_and_comment, open_thread_and_subscribe)
+TEMPLATES = (*SUBMISSIONS, *TEXTS, *VOTES_AND_MORE, *RECORDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from agentrl.envs.webarena.sites.formats import money
@@ -34,13 +35,14 @@ from agentrl.envs.webarena.tasks.templates.shop.kit import (
     store,
     to_account,
 )
-from agentrl.envs.webarena.tasks.vocabulary import Row, answer, both, done, ends_at, shows, text_of
+from agentrl.envs.webarena.tasks.vocabulary import Row, answer, both, done, ends_at, exists, in_turn, shows, text_of
 
 LAST_PAGE = rf"/sales/order/history/\?p={-(-OF_AGENT // PER_PAGE)}$"
 CART = f"{SHOP}/checkout/cart/"
 CART_ITEMS = text_of("#shopping-cart-table")
 LATEST_ORDER = "func:shopping_get_latest_order_url()"
 TODAY = "2025-06-16"
+IN_CART = "SELECT 1 FROM cart_item WHERE customer_id = ? AND product_id = ?"
 
 # ---------------------------------------------------------------------- placed orders
 
@@ -276,6 +278,35 @@ def place_order(world: World) -> Iterator[Row]:
         yield {**row, **_delivery(addresses[place % len(addresses)], method)}
 
 
+def _two_in_cart(row: Parameters) -> list[On]:
+    second = {"phrase": row["other_phrase"], "url_key": row["other_url_key"], "options": row["other_options"]}
+    first, both_there = (exists("store", IN_CART, AGENT, row[name]) for name in ("id", "other_id"))
+    return in_turn(
+        [*_add_to_cart(row, row["qty"]), done(SHOP, first)],
+        [*_add_to_cart(second, "1"), replace(TO_CART, when=both_there), done("/checkout/cart/", both_there)],
+    )
+
+
+@template(
+    "shop-two-to-cart", SITES, "add-to-cart",
+    ("Put {qty} of \"{product}\"{wish} and one \"{other_product}\"{other_wish} into my cart, and open the cart.",
+     "Two things for my cart: {qty} x \"{product}\"{wish}, and one \"{other_product}\"{other_wish}. Open it then."),
+    lambda row: shows(
+        (CART, CART_ITEMS, [*_contents(row), row["other_product"], *(value for _, value in row["other_options"])]),
+        (CART, text_of(".cart-summary"), [row["subtotal"]]),
+    ),
+    _two_in_cart,
+)  # fmt: skip
+def two_to_cart(world: World) -> Iterator[Row]:
+    known = {row["sku"]: row for row in products(world, 4)}
+    rows = list(_with_options(world, 4))
+    for place, (first, second) in enumerate(zip(rows[::2], rows[1::2], strict=False)):
+        one, two, qty = known[first["sku"]], known[second["sku"]], 2 + place % 3
+        other = {f"other_{name}": value for name, value in {**second, "id": two["id"]}.items()}
+        subtotal = money(round(one["final_price"] * qty + two["final_price"], 2))
+        yield {**first, **other, "id": one["id"], "qty": str(qty), "subtotal": subtotal}
+
+
 BOUGHT = (
     Template(
         "shop-add-to-cart", SITES, "add-to-cart",
@@ -288,7 +319,7 @@ BOUGHT = (
         ),
         lambda row: [*_add_to_cart(row, row["qty"]), TO_CART, done("/checkout/cart/")],
     ),
-    apply_coupon, place_order,
+    two_to_cart, apply_coupon, place_order,
     order_cheapest, add_to_wish_list,
 )  # fmt: skip
 TEMPLATES = (*PLACED, *BOUGHT)

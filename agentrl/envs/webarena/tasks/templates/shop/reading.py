@@ -99,7 +99,7 @@ def reviewers_complaining(world: World) -> Iterator[Row]:
         place = catalogue().filed(row["catalogue_index"])[0], store(world).value(section, row["category_id"])
         authors: dict[str, list[str]] = {}
         for review in reviews:
-            for aspect in complaints(*place, row["kind"], review["detail"]):
+            for aspect in complaints(*place, review["detail"]):
                 authors.setdefault(aspect, []).append(review["nickname"])
         for aspect, names in sorted(authors.items()):
             if len(names) >= 2 or row["id"] % 3 == 0:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from agentrl.envs.webarena.sites.store.people import AGENT, words
+from agentrl.envs.webarena.sites.store.reviews import title_of
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Check, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
@@ -53,11 +54,9 @@ TROUBLES = {
     ],
 )  # fmt: skip
 def write_review(world: World) -> Iterator[Row]:
-    titles = words("reviews.toml")["titles"]
     for row in products(world, 6):
         stars = 1 + row["id"] // 15 % 5
-        texts = titles[str(stars)]
-        title = texts[row["id"] % len(texts)].format(noun=row["kind"], brand=row["brand"])
+        title = title_of(row["catalogue_index"], stars, Random(row["id"]))
         nickname = NICKNAMES[row["id"] % len(NICKNAMES)]
         yield {**about(row), "sku": row["sku"], "stars": stars, "nickname": nickname, "title": title}
 

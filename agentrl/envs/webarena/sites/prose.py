@@ -1,0 +1,90 @@
+"""Texts from patterns: `[a|b]` is a choice, `{name}` a value or a word of a list of `prose.toml`, `{3..9}` a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from random import Random
+
+from agentrl.envs.webarena.data_files import data_file
+
+Part = str | tuple["Pattern", ...] | tuple[str]  # plain text, alternatives, or a name between braces
+Pattern = tuple[Part, ...]
+Values = Mapping[str, str | Sequence[str]]
+_TOKEN = re.compile(r"\\(.)|\{([\w.]+)\}|([\[\]|])|([^\\\[\]{}|]+)", re.DOTALL)
+_SENTENCE = re.compile(r"(^|[.!?] +|\n(?:- |\* |\d\. )?)([a-z])")
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aeio])")
+_SURPLUS = re.compile(r",(?=[.,:;!?)]|$)")  # a comma before another mark
+
+
+def expand(pattern: str, rng: Random, values: Values) -> str:
+    """One text of a pattern; names that `values` does not have are lists of words."""
+    return "".join(_pieces(parse(pattern), rng, values))
+
+
+def heading(text: str) -> str:
+    """The text as a title: its first letter is a capital one, and "an" stands before vowels."""
+    text = _ARTICLE.sub(r"\1n ", _SURPLUS.sub("", text.strip()))
+    return text[:1].upper() + text[1:]
+
+
+def sentences(text: str) -> str:
+    """The text with a capital letter at the beginning of every sentence, and "an" before vowels."""
+    text = _SENTENCE.sub(lambda found: found[1] + found[2].upper(), _SURPLUS.sub("", text))
+    return _ARTICLE.sub(r"\1n ", text).replace("  ", " ").strip()
+
+
+@cache
+def word_lists() -> Mapping[str, Pattern]:
+    """The words that all sites share, each list as a choice."""
+    listed = data_file("agentrl.envs.webarena.sites", "prose.toml")["words"]
+    return {name: parse(f"[{words}]") for name, words in listed.items()}
+
+
+def _pieces(pattern: Pattern, rng: Random, values: Values) -> list[str]:
+    pieces: list[str] = []
+    for part in pattern:
+        if isinstance(part, str):
+            pieces.append(part)
+        elif isinstance(part[0], str):
+            pieces += _value(part[0], rng, values)
+        else:
+            pieces += _pieces(part[int(rng.random() * len(part))], rng, values)  # type: ignore[arg-type]
+    return pieces
+
+
+def _value(name: str, rng: Random, values: Values) -> list[str]:
+    if ".." in name:
+        low, high = name.split("..")
+        return [str(rng.randint(int(low), int(high)))]
+    value = values.get(name)
+    if value is None:
+        return _pieces(word_lists()[name], rng, values)
+    if isinstance(value, str):
+        return [value]
+    return _pieces(parse(value[int(rng.random() * len(value))]), rng, values)
+
+
+@lru_cache(None)
+def parse(pattern: str) -> Pattern:
+    """The pattern as a tree; ValueError where brackets do not match."""
+    stack: list[list[list[Part]]] = [[[]]]  # open choices; each is a list of alternatives
+    done = 0
+    for found in _TOKEN.finditer(pattern):
+        if found.start() != done:
+            break
+        done = found.end()
+        escaped, name, mark, plain = found.groups()
+        if mark == "[":
+            stack.append([[]])
+        elif mark == "|" and len(stack) > 1:
+            stack[-1].append([])
+        elif mark == "]" and len(stack) > 1:
+            choice = tuple(tuple(alternative) for alternative in stack.pop())
+            stack[-1][-1].append(choice)
+        else:
+            stack[-1][-1].append((name,) if name else escaped or plain or mark)
+    if done != len(pattern) or len(stack) != 1:
+        raise ValueError(f"the brackets of {pattern!r} must match")
+    return tuple(stack[0][0])

@@ -1,0 +1,140 @@
+"""Generators on the machines of a cluster: actors with a copy of the model, whose weights come through Ray's object
+store. The trainer publishes; an actor takes what is newest between two of its batches, as one of this process does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from agentrl.core.errors import AgentRLError, EngineFault
+from agentrl.core.policy import Conversation, Generation, Policy
+from agentrl.rollout.cluster import ANYWHERE
+from agentrl.trainers.parallel.generators import Engine, own_copy, size_of
+
+log = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 1800.0  # of a batch
+
+
+class ClusterWeights:
+    """The newest published weights, in the object store. Older ones are freed when no generator reads them."""
+
+    def __init__(self, ray: Any, model: nn.Module, version: int) -> None:
+        self._ray, self._model, self.version, self.bytes = ray, model, version, 0
+        self.reference: Any = None
+
+    @torch.no_grad()
+    def publish(self, version: int) -> None:
+        """Hold what the model has now."""
+        weights = {name: as_bytes(parameter) for name, parameter in self._model.named_parameters()}
+        self.bytes = sum(one.nbytes for one in weights.values())
+        self.reference, self.version = self._ray.put(weights), version
+
+
+class GeneratorActor:
+    """What runs there."""
+
+    def __init__(self, given: tuple[Engine, Callable[[Any], Policy], int], version: int) -> None:
+        engine, make_policy, threads = given
+        torch.set_num_threads(threads)  # another number gives other last bits
+        self._model = engine.model.to("cuda") if torch.cuda.is_available() else engine.model
+        self._policy: Any = make_policy(engine)
+        self._policy.version = version
+
+    @torch.no_grad()
+    def refresh(self, weights: dict[str, np.ndarray], version: int) -> None:
+        """Take newer weights."""
+        for name, parameter in self._model.named_parameters():
+            raw = torch.from_numpy(weights[name].copy()).view(parameter.dtype)
+            parameter.copy_(raw.view(parameter.shape))
+        self._policy.version = version
+
+    def act(self, conversations: Sequence[Conversation], keys: Sequence[str]) -> list[Generation]:
+        """One answer to each conversation."""
+        return self._policy.act(conversations, keys=keys)
+
+
+class ClusterGenerator:
+    """A policy whose answers come from an actor; one that died is replaced, and asked again. Everything but answers is
+    that of `local`, a policy of this process with the same model."""
+
+    keyed = True  # so an answer does not depend on which actor gives it, nor on how often it was asked
+
+    def __init__(
+        self,
+        ray: Any,
+        options: dict[str, Any],
+        engine: Engine,
+        make_policy: Callable[[Any], Policy],
+        local: Any,
+        weights: ClusterWeights,
+    ) -> None:
+        self._ray, self._options, self._local, self._weights = ray, options, local, weights
+        self.bytes = size_of(engine.model.parameters())
+        copy = own_copy(engine)
+        copy.model.to("cpu")
+        self._given = ray.put((copy, make_policy, torch.get_num_threads()))
+        self.restarts, self._start = 0, weights.version
+        self._begin()
+
+    @property
+    def policy(self) -> Any:
+        """What answers: itself."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._local, name)
+
+    def _begin(self) -> None:
+        made = self._ray.remote(GeneratorActor).options(max_restarts=0, **self._options)
+        self._actor = made.remote(self._given, self._start)
+        self._options = {**ANYWHERE, "num_gpus": self._options.get("num_gpus", 0)}
+        self._version, self._refreshing = self._start, []
+
+    def refresh(self) -> None:
+        """Take newer weights, if there are any; calls of an actor are made one after the other."""
+        if self._version != self._weights.version and self._weights.reference is not None:
+            version = self._weights.version
+            self._refreshing.append(self._actor.refresh.remote(self._weights.reference, version))
+            self._version = version
+
+    def act(self, conversations: Sequence[Conversation], envs: Any = None, *, keys: Sequence[str]) -> list[Generation]:
+        """One answer to each conversation."""
+        errors = self._ray.exceptions
+        try:
+            try:
+                return self._answers(conversations, keys)
+            except (errors.RayActorError, errors.NodeDiedError) as error:
+                log.warning("a generator ended and is replaced: %s", error)
+                self.close()  # it may only be out of reach
+                self.restarts += 1
+                self._begin()
+                self.refresh()
+                return self._answers(conversations, keys)
+        except errors.RayTaskError as error:
+            cause = error.cause
+            raise cause if isinstance(cause, AgentRLError) else EngineFault(f"a generator failed: {error}") from error
+        except errors.RayError as error:
+            raise EngineFault(f"a generator on the cluster: {type(error).__name__}: {error}") from error
+
+    def _answers(self, conversations: Sequence[Conversation], keys: Sequence[str]) -> list[Generation]:
+        asked = [*self._refreshing, self._actor.act.remote(list(conversations), list(keys))]
+        *_, answers = self._ray.get(asked, timeout=ANSWER_SECONDS)
+        self._refreshing.clear()
+        return answers
+
+    def close(self) -> None:
+        """End the actor."""
+        self._ray.kill(self._actor)
+
+
+def as_bytes(parameter: torch.Tensor) -> np.ndarray:
+    """A parameter's bytes; numpy knows no bfloat16."""
+    return parameter.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().copy()

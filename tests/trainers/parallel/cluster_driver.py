@@ -1,0 +1,118 @@
+"""Runs on a simulated Ray cluster, in the virtual environment that has Ray; prints what it found as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on loopback
+# A node counts as lost after two seconds.
+os.environ |= {"RAY_health_check_period_ms": "500", "RAY_health_check_failure_threshold": "4"}
+
+import agentrl  # noqa: F401
+from agentrl.trainers.algorithms import grpo
+from tests.trainers import toys
+
+ON_CLUSTER: dict[str, Any] = {"asynchronous": True, "hosts": 2, "placement": "hybrid"}
+
+
+def simulated(nodes: int) -> tuple[Any, list[Any]]:
+    """A head that has room for nothing, and nodes with three processors each."""
+    from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
+
+    here = {"node_ip_address": "127.0.0.1"}
+    head = {"num_cpus": 0, "include_dashboard": False, **here}
+    cluster = Cluster(initialize_head=True, shutdown_at_exit=False, head_node_args=head)
+    return cluster, [cluster.add_node(num_cpus=3, **here) for _ in range(nodes)]
+
+
+def end(node: Any) -> None:
+    """Kill everything of a machine at once, without a word."""
+    node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+
+
+def in_step(model: str, output: Path) -> dict[str, Any]:
+    """A synchronous run, and the same on a cluster that is started for it."""
+    torch.set_num_threads(1)
+    given = {"env_kwargs": {"turns": 2}, "eval_every": 1, "eval_episodes": 4, "eval_modes": ("sampled",)}
+    args = toys.grpo(model, output / "sync", **given)
+    grpo.train(args)
+    exact = {"max_staleness": 0, "max_wait_ms": -1, "max_batch": args.num_envs, "cluster": "ray"}
+    before, during = listening(), set[str]()
+    report = lambda text: during.update(listening() - before)  # noqa: E731
+    grpo.train(replace(args, output=str(output / "cluster"), **ON_CLUSTER, **exact), report)
+    return {"listening": sorted(during)}
+
+
+def listening() -> set[str]:
+    """Addresses and ports at which anybody on this machine listens, in hexadecimal digits."""
+    tables = [line.split() for table in ("tcp", "tcp6") for line in Path(f"/proc/net/{table}").read_text().splitlines()]
+    return {columns[1] for columns in tables if columns[3] == "0A"}
+
+
+def killed(model: str, output: Path) -> dict[str, Any]:
+    """A run on two nodes, of which one is killed after two updates."""
+    cluster, nodes = simulated(2)
+    path, gone = output / "run" / "metrics.jsonl", []
+
+    def kill() -> None:
+        while not (path.exists() and path.read_text().count('"kind": "train"') >= 2):
+            time.sleep(0.05)
+        end(nodes[0])
+        gone.append(time.time())
+
+    options = {"iterations": 8, "max_staleness": 8, "save_trajectories": -1, "generators": 2, "hosts": 4}
+    args = toys.grpo(model, output / "run", env_kwargs={"turns": 2}, **(ON_CLUSTER | options), cluster=cluster.address)
+    watch = threading.Thread(target=kill, daemon=True)
+    watch.start()
+    grpo.train(args)
+    watch.join(60)
+    end(nodes[1])
+    end(cluster.head_node)
+    return {"killed": len(gone)}
+
+
+def refused(model: str, output: Path) -> dict[str, Any]:
+    """A program with another token, one without, and one that asks where nobody listens."""
+    cluster, _ = simulated(0)
+    script = "\n".join(
+        [
+            "import sys, time; began = time.time()",
+            "from agentrl.rollout.cluster import ClusterFault, joined",
+            "try: joined(sys.argv[1], 1)",
+            "except ClusterFault as fault: print(fault.reason, time.time() - began, fault)",
+        ]
+    )
+
+    def asked(address: str, **changes: str) -> str:
+        env = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_TOKEN"} | changes
+        given = [sys.executable, "-c", script, address]
+        done = subprocess.run(given, env=env, capture_output=True, text=True, timeout=100)
+        return done.stdout or done.stderr
+
+    nowhere = str(output / "no-token")
+    found = {
+        "wrong": asked(cluster.address, RAY_AUTH_TOKEN=secrets.token_hex(32)),
+        "none": asked(cluster.address, RAY_AUTH_TOKEN_PATH=nowhere),
+        "nobody": asked("127.0.0.1:9", RAY_AUTH_TOKEN="x" * 32),
+    }
+    end(cluster.head_node)
+    return found
+
+
+if __name__ == "__main__":
+    name, model, output = sys.argv[1:]
+    cases: dict[str, Callable[[str, Path], dict[str, Any]]] = {"in_step": in_step, "killed": killed, "refused": refused}
+    print(json.dumps(cases[name](model, Path(output))))
