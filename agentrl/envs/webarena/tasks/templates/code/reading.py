@@ -24,6 +24,7 @@ from agentrl.envs.webarena.tasks.templates.code.kit import (
     to_page,
     to_project,
     to_ticket,
+    to_user,
 )
 from agentrl.envs.webarena.tasks.vocabulary import Row, answer, both, done, ends_at, query, some
 
@@ -236,6 +237,14 @@ PLACES_AND_PEOPLE = (
         lambda row: to_page(row["project"], "-/project_members", Answer(row["role"])),
     ),
     members_with_role,
+    Template(
+        "code-location-of-user", SITES, "read-value",
+        ("Where does {name} live, according to their profile?", "Which location is given on the profile of {name}?"),
+        lambda world: query(
+            world, "code", "SELECT name, username, location FROM user WHERE location != '' AND id > 1 ORDER BY id"
+        ),
+        lambda row: answer(row["location"]), lambda row: to_user(row["name"], row, Answer(row["location"])),
+    ),
     own_issue_closed,
     Template(
         "code-open-page", SITES, "navigate",
