@@ -117,7 +117,7 @@ def start_ray() -> None:
     """Ray gives its processes half a minute, which is not enough at first on a busy machine."""
     for tries_left in range(5, -1, -1):
         try:
-            ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+            ray.init("local", num_cpus=3, include_dashboard=False, log_to_driver=False)
             return
         except Exception as error:
             if not tries_left or "timed out" not in str(error):
