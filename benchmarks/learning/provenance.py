@@ -58,6 +58,10 @@ NOT_RELEASED = (
     "`loss=good_actions` does (cosine 0.99993 and more), under which they stand here."
 )
 ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
+OLDER_SITES = (
+    "The sites had other texts and fewer templates with several changes, and the simplified page other labels and "
+    "widths; a repetition gives other numbers."
+)
 
 NOTES: dict[str, tuple[str, ...]] = {
     "masked-vanilla": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
@@ -143,3 +147,6 @@ for _kind, _worlds in {
 }.items():
     for _name in (f"webrl-{_kind}-{world}" for world in _worlds):
         NOTES[_name] = (*NOTES.get(_name, ()), NOT_RELEASED)
+for _kind in ("ablations", "baselines", "beta", "epochs", "rates", "steps", "variants"):
+    for _name in (f"webrl-{_kind}-{world}" for world in ("web", "hasty-web", "smollm2")):
+        NOTES[_name] = (*NOTES.get(_name, ()), OLDER_SITES)
