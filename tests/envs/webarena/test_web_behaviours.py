@@ -59,7 +59,7 @@ WALKS: dict[str, list[tuple[Any, ...]]] = {
         ("type", "#label-search", ""), ("click", "#sidebar-labels button"), ("shows", "#sidebar-labels .label"),
     ],
     "what comes later is there at the next action, and the element in its place is gone": [
-        ("open", f"{CODE}/-/merge_requests/10"), ("hides", "#mr-widget form"), ("wait",), ("shows", "#mr-widget form"),
+        ("open", f"{CODE}/-/merge_requests/12"), ("hides", "#mr-widget form"), ("wait",), ("shows", "#mr-widget form"),
         ("open", f"{CODE}/-/merge_requests/11"), ("fails", "#mr-widget a"), ("shows", "#mr-widget form"),
     ],
     "a list goes on where it is scrolled to its end": [

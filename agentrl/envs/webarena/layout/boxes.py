@@ -297,11 +297,12 @@ class _Measure:
         for child in children:
             if isinstance(child, str) and style.collapses:
                 run, space = run_of(child), widths()[" "] * style.scale
-                if run.leading and self._width:
-                    self._space = space
+                lead = space if run.leading and self._width and not self._space else 0.0
                 if run.words:
-                    self._put(run.width * style.scale)
+                    self._put(lead + run.width * style.scale)
                     self._space = space if run.trailing else 0.0
+                elif lead:
+                    self._space = lead
             elif isinstance(child, str):
                 for number, row in enumerate(child.split("\n")):
                     if number:
@@ -310,14 +311,14 @@ class _Measure:
             elif child.kind == INLINE:
                 self._width += child.style.margin_left + child.style.left
                 self.add(child.children, child.style)
-                self._width += child.style.margin_right + child.style.right
+                self._width = _up(self._width) + child.style.margin_right + child.style.right
             elif child.kind == BREAK:
                 self.end()
             else:
                 self._put(outer_width(child))
 
     def _put(self, width: float) -> None:
-        self._width += self._space + width
+        self._width = _up(self._width + self._space) + width  # every text is rounded for itself
         self._space = 0.0
 
     def end(self) -> None:
