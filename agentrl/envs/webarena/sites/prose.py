@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from random import Random
 
@@ -20,7 +20,9 @@ _SURPLUS = re.compile(r",(?=[.,:;!?)]|$)")  # a comma before another mark
 
 def expand(pattern: str, rng: Random, values: Values) -> str:
     """One text of a pattern; names that `values` does not have are lists of words."""
-    return "".join(_pieces(parse(pattern), rng, values))
+    pieces: list[str] = []
+    _write(parse(pattern), rng, values, pieces.append)
+    return "".join(pieces)
 
 
 def heading(text: str) -> str:
@@ -42,28 +44,28 @@ def word_lists() -> Mapping[str, Pattern]:
     return {name: parse(f"[{words}]") for name, words in listed.items()}
 
 
-def _pieces(pattern: Pattern, rng: Random, values: Values) -> list[str]:
-    pieces: list[str] = []
+def _write(pattern: Pattern, rng: Random, values: Values, put: Callable[[str], None]) -> None:
+    """Hand over the pieces of one text. It is called a million times when the sites' data are built."""
     for part in pattern:
-        if isinstance(part, str):
-            pieces.append(part)
-        elif isinstance(part[0], str):
-            pieces += _value(part[0], rng, values)
+        if type(part) is str:
+            put(part)
+        elif type(part[0]) is str:
+            _write_value(part[0], rng, values, put)
         else:
-            pieces += _pieces(part[int(rng.random() * len(part))], rng, values)  # type: ignore[arg-type]
-    return pieces
+            _write(part[int(rng.random() * len(part))], rng, values, put)  # type: ignore[arg-type]
 
 
-def _value(name: str, rng: Random, values: Values) -> list[str]:
-    if ".." in name:
-        low, high = name.split("..")
-        return [str(rng.randint(int(low), int(high)))]
+def _write_value(name: str, rng: Random, values: Values, put: Callable[[str], None]) -> None:
     value = values.get(name)
-    if value is None:
-        return _pieces(word_lists()[name], rng, values)
-    if isinstance(value, str):
-        return [value]
-    return _pieces(parse(value[int(rng.random() * len(value))]), rng, values)
+    if type(value) is str:
+        put(value)
+    elif value is not None:
+        _write(parse(value[int(rng.random() * len(value))]), rng, values, put)
+    elif ".." in name:
+        low, high = name.split("..")
+        put(str(rng.randint(int(low), int(high))))
+    else:
+        _write(word_lists()[name], rng, values, put)
 
 
 @lru_cache(None)
