@@ -41,7 +41,7 @@ OFF_POLICY: dict[str, Any] = COMMON | {
 }
 
 # Pictures in some rows only: now one process has some to read, now the other, now none.
-LAKES = ["agentrl/FrozenLake-Text-v0", '{"id": "agentrl/FrozenLake-Visual-v0", "kwargs": {"image_size": 64}}']
+LAKES = ["agentrl/FrozenLake-Text-v0", {"id": "agentrl/FrozenLake-Visual-v0", "kwargs": {"image_size": 64}}]
 PICTURES: dict[str, Any] = (
     QUICK
     | {"env": LAKES, "env_kwargs": {"max_turns": 2}, "model": "tiny-vlm"}
