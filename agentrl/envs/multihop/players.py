@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -17,7 +18,7 @@ from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection
 
 
-class Guesser:
+class Guesser(ABC):
     """Answers at once, or after one search of the question as it stands (`searches`)."""
 
     name, searches = "", False
@@ -38,9 +39,9 @@ class Guesser:
                 turns.append(as_generation(f"{OPEN}{self.guess(base)}{CLOSE}"))
         return turns
 
+    @abstractmethod
     def guess(self, base: Any) -> str:
         """The answer."""
-        raise NotImplementedError
 
 
 NO_BRACKETS = str.maketrans("()", "  ")
