@@ -206,7 +206,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     An id may hold the task itself: `intent:` and the base64 form of a JSON object with `intent`, `sites`, `start_url`.
 
     ## Answers without work
-    What players earn that do not do the work, as a share of the 2,201 test tasks that ask for an answer, beside what
+    What players earn that do not do the work, as a share of the 2,184 test tasks that ask for an answer, beside what
     the same players earned when an answer could have anything around it (2,146 tasks). `agentrl eval ID --split test
     --policy NAME` plays one (over all tasks of the split), `python -m benchmarks.webarena.guessing` all of them.
 
@@ -217,7 +217,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     | `webarena-no` | No, at once | 1.0 % | 0.7 % | 52 % |
     | `webarena-list` | usual words, 0 to 200, 0:00 to 1:59 | 21.7 % | 0.0 % | 0 % |
     | `webarena-template-list` | all answers of the template | 84.6 % | 0.0 % | 0 % |
-    | `webarena-prior` | the template's commonest answer in training | 8.9 % | 4.5 % | 48 % |
+    | `webarena-prior` | the template's commonest answer in training | 8.9 % | 4.6 % | 48 % |
     | `webarena-start-page` | the text of the first page | 5.2 % | 0.0 % | 0 % |
     | `webarena-last-page` | the last page of the oracle's way | 69.6 % | 0.0 % | 0 % |
     | `webarena-all-pages` | all pages of the oracle's way | 70.7 % | 0.0 % | 0 % |

@@ -126,12 +126,11 @@ class DomBackend:
                 entry, page, contents = session.entry, session.page, session.contents
                 document = page.document
                 boxes, labels, further = page.at(entry.scroll, self.labelling)
-                values = {field: contents.value(field) for field in document.fields}
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
                 view = View(
-                    entry.url, document.title, document.root, boxes, labels, values, tabs, session.active, entry.scroll,
-                    page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
-                    further=further,
+                    entry.url, document.title, document.root, boxes, labels, contents.values(), tabs, session.active,
+                    entry.scroll, page.height, focused_element(session), entry.page.status, self.viewport,
+                    entry.page.error, further=further,
                 )  # fmt: skip
                 self._view = (session.version, with_line_ids(view) if self.labelling == LINES else view)
             return self._view[1]

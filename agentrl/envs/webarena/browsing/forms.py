@@ -93,6 +93,14 @@ class Contents:
         chosen = self.chosen(element)
         return option_value(chosen[0]) if chosen else ""
 
+    def values(self) -> dict[Any, str]:
+        """The values of all fields; buttons and hidden ones are none."""
+        document, first = self.document, self.document.values
+        if first is None:
+            first = document.values = {field: Contents(document, {}).value(field) for field in document.fields}
+        changed = (document.elements[number] for number in self.changed)
+        return first | {field: self.value(field) for field in changed if field in first}
+
     def put(self, element: Any, held: str) -> None:
         """Let a control hold this."""
         self.changed[self.document.index[element]] = held

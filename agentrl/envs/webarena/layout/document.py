@@ -140,6 +140,7 @@ class Document:
         self.having: dict[str, list[Any]] = {}  # by attribute; see `behaviours`
         self.controls: list[Any] = list(self.root.iter("input", "textarea", "select", "button"))
         self.fields = [control for control in self.controls if kind_of(control) not in ("button", "hidden")]
+        self.values: dict[Any, str] | None = None  # of the fields at first; see `forms.Contents`
 
     @property
     def base(self) -> str:
