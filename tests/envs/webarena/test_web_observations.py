@@ -112,6 +112,13 @@ def shop() -> View:
     return view_of(SHOP, title="Chairs", height=900)
 
 
+@pytest.mark.parametrize("attributes", ["", ' title="t"'])
+def test_a_long_text_is_cut_where_upstream_cuts_it(attributes):
+    text = f"{'x' * 499} {'y' * 9}"
+    shown = simplified_html(view_of(f"<html><body><p{attributes}>{text}</p></body></html>"))
+    assert f'data-text="{text[:500]}"' in shown and f"> {text[:500]} </p>" in shown
+
+
 def test_simplified_html_word_by_word(shop):
     assert simplified_html(shop) == SIMPLIFIED
 

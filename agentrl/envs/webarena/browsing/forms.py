@@ -8,19 +8,10 @@ from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.layout.document import (
-    BUTTON_TYPES,
-    Document,
-    input_type,
-    kind_of,
-    option_value,
-    options_of,
-    whole,
-)
+from agentrl.envs.webarena.layout.document import Document, input_type, kind_of, option_value, options_of, whole
 from agentrl.envs.webarena.sites.messages import Fields
 
-_CHECK_TYPES = {"checkbox", "radio"}
-_UNTYPABLE = BUTTON_TYPES | _CHECK_TYPES | {"hidden", "file", "color", "range"}
+_UNTYPABLE = {"submit", "button", "reset", "image", "checkbox", "radio", "hidden", "file", "color", "range"}
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 

@@ -20,7 +20,7 @@ _TOO_DEEP = XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 # Attributes that need no value. The parser gives them their names as values, browsers nothing.
 _BARE = ("selected", "checked", "disabled", "required", "readonly", "multiple", "open", "hidden", "autofocus")
 _BARE_ONES = XPath("//*[" + " or ".join(f"@{name}='{name}'" for name in _BARE) + "]")
-BUTTON_TYPES = {"submit", "button", "reset", "image"}
+_BUTTON_TYPES = {"submit", "button", "reset", "image"}
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -115,7 +115,7 @@ def kind_of(element: Any) -> str:
     if tag != "input":
         return ""
     kind = input_type(element)
-    if kind in BUTTON_TYPES:
+    if kind in _BUTTON_TYPES:
         return "button"
     return {"checkbox": "check", "radio": "radio", "hidden": "hidden"}.get(kind, "text")
 

@@ -230,17 +230,6 @@ def text_of(element: Any, without: Any = None) -> str:
     return squeezed("".join(parts), MAX_NAME)
 
 
-def labelled_ancestors(view: View) -> set[Any]:
-    """Elements with something inside that has an id."""
-    found: set[Any] = set()
-    for label in view.labels:
-        for parent in label.iterancestors():
-            if parent in found:
-                break
-            found.add(parent)
-    return found
-
-
 def labels_of_fields(view: View, names: Names) -> set[Any]:
     """The <label> elements whose text is the name of a field in view: it need not be shown twice."""
     fields = (element for element in view.labels if element.tag in ("input", "select", "textarea"))
