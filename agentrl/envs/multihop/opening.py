@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from agentrl.core.arguments import whole_number
-from agentrl.core.cache import cache_dir
+from agentrl.core.arguments import one_of, optional_path, whole_number
+from agentrl.core.cache import shared
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.envs.multihop.collection import Collection
@@ -37,11 +35,9 @@ class Source:
         """The arguments of an environment, checked without looking at any file."""
         pages = whole_number("pages", pages, at_least=SMALLEST, at_most=LARGEST)
         seed = whole_number("world_seed", seed, at_least=0)
-        if cuts not in CUTS:
-            raise ConfigError(f"cuts must be one of {', '.join(CUTS)}; got {cuts!r}")
+        one_of("cuts", cuts, CUTS)
+        corpus, aliases = optional_path("corpus", corpus), optional_path("aliases", aliases)
         for name, value in (("corpus", corpus), ("aliases", aliases)):
-            if value is not None and not isinstance(value, (str, os.PathLike)):
-                raise ConfigError(f"{name} must be a path or None; got {value!r}")
             if value is not None and questions is None:
                 raise ConfigError(f"{name} belongs to a file of questions; it needs questions")
         given = questions if isinstance(questions, Mapping) else {} if questions is None else {"": questions}
@@ -52,21 +48,15 @@ class Source:
                     f"questions must be a path, or a path for each of {', '.join(SPLITS)}; got {questions!r:.200}"
                 )
         files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
-        corpus, aliases = (None if value is None else os.fspath(value) for value in (corpus, aliases))
         return cls(pages, seed, files, corpus, aliases, cuts)
 
 
-_lock = threading.Lock()
-
-
+@shared(KEPT)
 def open_collection(source: Source) -> Collection:
-    """One for each process, however many environments share it."""
-    with _lock:
-        return _open(source, str(cache_dir()))
-
-
-@lru_cache(maxsize=KEPT)
-def _open(source: Source, cache: str) -> Collection:
-    if not source.questions:
-        return build_world(source.seed, source.pages)
-    return build_official(source.questions, source.corpus, source.aliases, source.cuts)
+    """The collection of a source: one for each process, however many environments share it."""
+    if source.questions:
+        made = build_official(source.questions, source.corpus, source.aliases, source.cuts)
+    else:
+        made = build_world(source.seed, source.pages)
+    made.recipe = open_collection, (source,)
+    return made

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from agentrl.envs.papersearch.actions import EXPAND, SEARCH, Call, one_line, plain
+from agentrl.envs.common.calls import Call
+from agentrl.envs.papersearch.actions import EXPAND, SEARCH, one_line, plain
 from agentrl.envs.papersearch.library import Library
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-
-import gymnasium as gym
+from typing import TYPE_CHECKING
 
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
-from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, Call, one_line, plain
+from agentrl.envs.common.calls import Call
+from agentrl.envs.common.players import ScriptedPlayer
+from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, one_line, plain
 
 if TYPE_CHECKING:
     from agentrl.envs.papersearch.env import PaperSearchEnv
@@ -19,30 +18,19 @@ WINDOWS = (6, 4, 3)  # words of the question in a row
 BEST = 1.0  # the score of an answer
 
 
-class WordSearcher:
+class WordSearcher(ScriptedPlayer):
     """Searches for the question, then for its words a few at a time; expands nothing."""
 
     name = "papersearch-words"
 
-    def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed  # every policy takes one; nothing is random here
-
-    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
-        """A turn full of calls for each environment."""
-        turns = []
-        for env in require_envs(self.name, conversations, envs):
-            base: Any = env.unwrapped
-            if not hasattr(base, "listed"):
-                raise ConfigError(f"the {self.name} policy needs PaperSearch; got {type(base).__name__}")
-            state = base.state()
-            done = {done.casefold() for done in (*state.searches, *state.expanded)}
-            fresh = (call for call in self.calls(base) if call.argument.casefold() not in done)
-            calls = list(islice(dict.fromkeys(fresh), base.max_actions_per_turn)) or [Call(FINISH)]
-            turn = SEPARATOR.join(map(str, calls))
-            if env.has_wrapper_attr("truthful"):  # a wrapper that asks for a format tells the truth around any turn
-                turn = env.get_wrapper_attr("truthful")(turn)
-            turns.append(as_generation(turn))
-        return turns
+    def turn(self, env: PaperSearchEnv) -> str:
+        """As many calls as fit that were not made before."""
+        if not hasattr(env, "listed"):
+            raise ConfigError(f"the {self.name} policy needs PaperSearch; got {type(env).__name__}")
+        state = env.state()
+        done = {done.casefold() for done in (*state.searches, *state.expanded)}
+        fresh = (call for call in self.calls(env) if call.argument.casefold() not in done)
+        return SEPARATOR.join(map(str, islice(dict.fromkeys(fresh), env.max_actions_per_turn))) or f"{FINISH}()"
 
     def calls(self, env: PaperSearchEnv) -> Iterator[Call]:
         """What is worth doing, best first; what was done already is left out later."""

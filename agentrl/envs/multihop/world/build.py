@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 
 from agentrl.core.cache import cache_dir
 from agentrl.core.env import SPLITS
@@ -18,27 +18,13 @@ SHARES = {"train": 0.2, "dev": 0.025, "test": 0.025}  # questions for each page 
 AMONG = 3  # first hits among which the clues of a question must bring up their page
 
 
-class Maker:
-    """Makes the world at most once, and only if something of it is missing from the cache."""
-
-    def __init__(self, seed: int, size: int) -> None:
-        self.seed, self.size = seed, size
-
-    @cached_property
-    def pages(self) -> Pages:
-        """The encyclopaedia."""
-        return Pages(self.seed, self.size)
-
-
 def build_world(seed: int, size: int) -> Collection:
     """The encyclopaedia of a seed and its questions."""
-    maker = Maker(seed, size)
     fingerprint = f"world-{VERSION}-{data_digest()}-{seed}-{size}"
     folder = f"multihop/{fingerprint}"
+    pages = cache(lambda: Pages(seed, size))  # made at most once, and only if something of it is missing
     with progress_bar(f"writing an encyclopaedia of {size:,} pages, once") as progress:
-        index = RepairingIndex(
-            cache_dir() / folder, lambda: maker.pages, fingerprint=fingerprint, processes=1, progress=progress
-        )
+        index = RepairingIndex(cache_dir() / folder, pages, fingerprint=fingerprint, processes=1, progress=progress)
 
         def ask() -> dict[str, list]:
             def finds(query: str, page: int) -> bool:
@@ -47,7 +33,7 @@ def build_world(seed: int, size: int) -> Collection:
             asked = {}
             for done, split in enumerate(SPLITS):
                 progress(f"asking questions of split {split}", done, len(SPLITS))
-                asked[split] = list(Asker(maker.pages.world, split, finds).questions(round(SHARES[split] * size)))
+                asked[split] = list(Asker(pages().world, split, finds).questions(round(SHARES[split] * size)))
             return asked
 
         questions = kept_questions(folder, ask)
