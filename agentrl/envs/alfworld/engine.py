@@ -225,11 +225,9 @@ class World:
         if self.openable[number] and not self.opened[number]:
             return f"The {name} is closed."
         seen = listing([self.objs[thing] for thing in self.inside[number]])
-        return (
-            f"The {name} is open. In it, you see {seen}."
-            if self.openable[number]
-            else f"On the {name}, you see {seen}."
-        )
+        if self.openable[number]:
+            return f"The {name} is open. In it, you see {seen}."
+        return f"On the {name}, you see {seen}."
 
     def _describe_thing(self, thing: int) -> str:
         name, states, able = self.objs[thing], self.states[thing], self.things[thing].can
@@ -328,12 +326,8 @@ class World:
                 "on" in self.states[lamp] and any(lamp in self.inside[number] for number in near) for lamp in self.lamps
             )
         need, enough = TREATED.get(goal.family), 2 if goal.family == TWO else 1
-        for number in self.targets:
-            inside = self.inside[number]
-            if (
-                inside
-                and sum([thing in inside and (need is None or need in self.states[thing]) for thing in self.wanted])
-                >= enough
-            ):
+        for inside in [self.inside[number] for number in self.targets if self.inside[number]]:
+            right = [thing in inside and (need is None or need in self.states[thing]) for thing in self.wanted]
+            if sum(right) >= enough:
                 return True
         return False

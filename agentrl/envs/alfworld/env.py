@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import whole_number
+from agentrl.core.arguments import one_of, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, extract_answer, quote
@@ -25,7 +25,7 @@ from agentrl.envs.alfworld.planner import plan
 from agentrl.envs.alfworld.real import RealGame
 from agentrl.envs.alfworld.state import HomeState, home_state
 
-BACKENDS = ("native", "textworld")
+KINDS, BACKENDS = ("text", "visual"), ("native", "textworld")
 MAX_COMMAND = 200  # characters; no command of any home comes near
 COMMANDS = re.compile(
     r"look|inventory|help|go to \S.*|(?:open|close|examine|use) \S.*|take \S.* from \S.*|move \S.* to \S.*"
@@ -150,14 +150,8 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
-        for name, value, known in (
-            ("kind", kind, ("text", "visual")),
-            ("wording", wording, tuple(WORDINGS)),
-            ("backend", backend, BACKENDS),
-        ):
-            if value not in known:
-                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-        self.kind, self.wording, self.backend = kind, WORDINGS[wording], backend
+        self.kind, self.wording = one_of("kind", kind, KINDS), WORDINGS[one_of("wording", wording, WORDINGS)]
+        self.backend = one_of("backend", backend, BACKENDS)
         self.show_task, self.show_admissible = bool(show_task), bool(show_admissible)
         self.image_size = whole_number("image_size", image_size, at_least=128, at_most=2048)
         self._games = self._find_games(data_dir, families)
@@ -209,8 +203,6 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def _read(self, action: Any) -> Turn:
         self._said = NOTHING  # unless a command says otherwise
-        if not isinstance(action, str):
-            return Turn([], f"an action is text, not {type(action).__name__}")
         answer, problem = extract_answer(action)
         if answer is None:
             return Turn([], problem)
@@ -252,13 +244,14 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def oracle(self) -> str | None:
         """The first command of a shortest plan."""
-        commands = None if self._over else plan(self._world)
-        return commands[0] if commands else None
+        return commands[0] if (commands := self._plan()) else None
 
     def actions_needed(self) -> int | None:
         """The length of that plan."""
-        commands = None if self._over else plan(self._world)
-        return len(commands) if commands else None
+        return len(commands) if (commands := self._plan()) else None
+
+    def _plan(self) -> list[str] | None:
+        return None if self._over else plan(self._world)
 
     def about_task(self) -> dict[str, Any]:
         """The family of the task, and its golden steps."""

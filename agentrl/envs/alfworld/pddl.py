@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import quote
-from agentrl.envs.alfworld.games import CLEAN, COOL, HEAT, LOOK, SIMPLE, TWO, Game, Goal, Receptacle, Thing, Wording
+from agentrl.envs.alfworld.games import CLEAN, COOL, FAMILIES, HEAT, LOOK, TWO, Game, Goal, Receptacle, Thing, Wording
 
 ABILITIES = {
     "pickupable": "take", "heatable": "heat", "coolable": "cool", "cleanable": "clean", "sliceable": "slice",
@@ -22,16 +23,6 @@ PAIRS = (
 IGNORED = ("ison", "wasinreceptacle", "checked", "examined", "moveable", "full", "=")  # neither shown nor asked for
 ARITY = {**dict.fromkeys((*ABILITIES, *STATES, "openable", "opened"), 1), **dict.fromkeys(PAIRS, 2)}
 TOKEN = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
-GOAL_STATES = {"ishot": HEAT, "iscool": COOL, "isclean": CLEAN}
-# The words of each goal, whatever its variables are called.
-GOAL_WORDS = {
-    SIMPLE: "exists inreceptacle objecttype receptacletype",
-    TWO: "= exists inreceptacle not objecttype receptacletype",
-    LOOK: "atlocation exists holds inreceptacle istoggled objecttype receptacleatlocation toggleable",
-    HEAT: "exists heatable inreceptacle ishot objecttype receptacletype",
-    COOL: "coolable exists inreceptacle iscool objecttype receptacletype",
-    CLEAN: "cleanable exists inreceptacle isclean objecttype receptacletype",
-}
 MAX_DEPTH = 60
 
 
@@ -152,10 +143,8 @@ def _written(part: object) -> str:
 
 def _goal(part: Words, source: str) -> Goal:
     """One of the six, recognised by the words that occur in it."""
-    found: list[list[str]] = []
-    _facts_of(part, found)
-    words = " ".join(sorted({head for head, *_ in found if head not in ("and", ":goal")}))
-    family = next((name for name, wanted in GOAL_WORDS.items() if words == wanted), None)
+    found = list(_facts_of(part))
+    family = _families_by_words().get(_heads(found))
     types = {(head, variable): _kind(kind) for head, variable, kind in (fact for fact in found if len(fact) == 3)}
     kinds = {
         head: [kind for (name, _), kind in types.items() if name == head] for head in ("objecttype", "receptacletype")
@@ -170,11 +159,22 @@ def _goal(part: Words, source: str) -> Goal:
     raise ConfigError(f"{source}, line {part.line}: the goal must be that of one of the six families of tasks")
 
 
-def _facts_of(part: Words, found: list[list[str]]) -> None:
-    found.append([word for word in part if isinstance(word, str)])
+@cache
+def _families_by_words() -> dict[frozenset[str], str]:
+    """The words of each goal, whatever its variables are called, and its family."""
+    goals = {family: parse(_written_goal(Goal(family, "x", "x", "x")), family) for family in FAMILIES}
+    return {_heads(_facts_of(goal[0])): family for family, goal in goals.items()}
+
+
+def _heads(found: Iterable[list[str]]) -> frozenset[str]:
+    return frozenset(head for head, *_ in found) - {"and", ":goal"}
+
+
+def _facts_of(part: Words) -> Iterator[list[str]]:
+    yield [word for word in part if isinstance(word, str)]
     for inner in part:
         if isinstance(inner, Words) and inner and isinstance(inner[0], str) and not inner[0].startswith("?"):
-            _facts_of(inner, found)
+            yield from _facts_of(inner)
 
 
 # ---------------------------------------------------------------------- written

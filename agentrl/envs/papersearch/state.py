@@ -20,6 +20,8 @@ CLAIMS = Claims(
 class PaperSearchState(State):
     """All but `asks`, `relevant` and `found` can be seen by an agent. Searches and expansions decide the rest."""
 
+    scored = CLAIMS
+
     question: str
     asks: dict[str, str]  # facet -> what of it is asked for
     relevant: tuple[str, ...]  # the ids of the papers that answer the question
@@ -37,11 +39,6 @@ class PaperSearchState(State):
         facts += [f"The first paper of the list is {self.best}."] if self.best else []
         facts.append(f"{len(self.found)} papers of the pool answer the question fully.")
         return facts
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """The size of the pool, what was searched for and expanded, and the first paper of the list."""
-        return CLAIMS
 
     def structured(self) -> dict[str, Any]:
         """The same as named values."""
