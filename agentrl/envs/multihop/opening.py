@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from agentrl.core.arguments import one_of, optional_path, whole_number
-from agentrl.core.cache import shared
+from agentrl.core.cache import cache_dir, shared
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
-from agentrl.envs.multihop.collection import Collection
+from agentrl.envs.common.search import RepairingIndex
+from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.multihop.collection import Collection, kept_questions
 from agentrl.envs.multihop.official import CUTS, build_official
-from agentrl.envs.multihop.world.build import build_world
-from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST
+from agentrl.envs.multihop.world.asking import Asker
+from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST, VERSION
+from agentrl.envs.multihop.world.pages import Pages
+from agentrl.envs.multihop.world.relations import data_digest
 
 KEPT = 4  # collections of a process
+SHARES = {"train": 0.2, "dev": 0.025, "test": 0.025}  # questions for each page of the world
+AMONG = 3  # first hits among which the clues of a question must bring up their page
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,28 @@ class Source:
                 )
         files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
         return cls(pages, seed, files, corpus, aliases, cuts)
+
+
+def build_world(seed: int, size: int) -> Collection:
+    """The encyclopaedia of a seed and its questions."""
+    fingerprint = f"world-{VERSION}-{data_digest()}-{seed}-{size}"
+    folder = f"multihop/{fingerprint}"
+    pages = cache(lambda: Pages(seed, size))  # made at most once, and only if something of it is missing
+    with progress_bar(f"writing an encyclopaedia of {size:,} pages, once") as progress:
+        index = RepairingIndex(cache_dir() / folder, pages, fingerprint=fingerprint, processes=1, progress=progress)
+
+        def ask() -> dict[str, list]:
+            def finds(query: str, page: int) -> bool:
+                return any(hit.number == page for hit in index.search(query, AMONG))
+
+            asked = {}
+            for done, split in enumerate(SPLITS):
+                progress(f"asking questions of split {split}", done, len(SPLITS))
+                asked[split] = list(Asker(pages().world, split, finds).questions(round(SHARES[split] * size)))
+            return asked
+
+        questions = kept_questions(folder, ask)
+    return Collection(folder, index, questions)
 
 
 @shared(KEPT)

@@ -18,7 +18,7 @@ from agentrl.core.spaces import AnyText
 from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
 from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, one_line, plain, read_turn
 from agentrl.envs.papersearch.library import MOST_CITATIONS, MOST_REFERENCES, Question, open_library
-from agentrl.envs.papersearch.plans import right_calls
+from agentrl.envs.papersearch.players import right_calls
 from agentrl.envs.papersearch.state import PaperSearchState, Saved
 
 BEST = 3  # so many newly found papers count
@@ -469,15 +469,8 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
     # ------------------------------------------------------------------ fork
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "index": self._index,
-            "stride": self._stride,
-            "task": self._task_id,
-            "done": [list(call) for call in self._done.values()],
-            "repeated": self._repeated,
-            "invalid": self._invalid,
-            "finished": self._finished,
-        }
+        done, tally = list(self._done.values()), (self._repeated, self._invalid, self._finished)
+        return msgspec.structs.asdict(Saved(self._index, self._stride, self._task_id, done, *tally))
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, Saved)
@@ -485,13 +478,10 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
         self._begin(self._find_task(saved.task))
         if len(saved.done) > self.max_turns * self.max_actions_per_turn:
             raise ValueError("it has more calls than an episode can have")
-        for tool, argument in saved.done:
-            self._replay(Call(tool, argument))
+        for call in saved.done:
+            if _key(call) in self._done or call.tool not in (SEARCH, EXPAND):
+                raise ValueError("it has a call that cannot have been made")
+            if call.tool == EXPAND and self.library.number(call.argument) not in self._pool:
+                raise ValueError("it has expanded a paper that is not in the pool")
+            self._run_call(call)
         self._repeated, self._invalid, self._finished = saved.repeated, saved.invalid, saved.finished
-
-    def _replay(self, call: Call) -> None:
-        if _key(call) in self._done or call.tool not in (SEARCH, EXPAND):
-            raise ValueError("it has a call that cannot have been made")
-        if call.tool == EXPAND and self.library.number(call.argument) not in self._pool:
-            raise ValueError("it has expanded a paper that is not in the pool")
-        self._run_call(call)

@@ -214,14 +214,9 @@ class GeneratedLibrary(Library):
         people = self._arrays.array("people", number * 5, number * 5 + 5).tolist()
         given, family = words().given, words().family
         names = [f"{given[each % len(given)]} {family[each // 7 % len(family)]}" for each in people if each >= 0]
-        return Paper(
-            paper_id(number),
-            writing.title(number, facets, traits),
-            writing.abstract(number, facets, traits),
-            tuple(dict.fromkeys(names)),
-            str(self._arrays.array("years", number, number + 1)[0]),
-            words().venues[facets[0] // PER_FIELD],
-        )
+        title, abstract = writing.title(number, facets, traits), writing.abstract(number, facets, traits)
+        year, venue = self._arrays.array("years", number, number + 1)[0], words().venues[facets[0] // PER_FIELD]
+        return Paper(paper_id(number), title, abstract, tuple(dict.fromkeys(names)), str(year), venue)
 
     def paper_id(self, number: int) -> str:
         """The id of a paper by its number."""

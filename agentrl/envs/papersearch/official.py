@@ -144,15 +144,8 @@ def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[s
             seen.add(paper_key(shown_as))
             names = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
             abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
-            people = tuple(plain(str(name)) for name in names)
-            found[key] = Paper(
-                shown_as,
-                plain(line.title),
-                plain(abstract),
-                people,
-                plain(str(line.year or "")),
-                plain(line.venue or ""),
-            )
+            title, abstract, year, venue = map(plain, (line.title, abstract, str(line.year or ""), line.venue or ""))
+            found[key] = Paper(shown_as, title, abstract, tuple(plain(str(name)) for name in names), year, venue)
             cites[key] = line.outCitations
     return list(found.items()), cites
 

@@ -1,8 +1,8 @@
-"""Scripted players: they read the question and the list of papers, and know nothing of the truth."""
+"""Scripted players, which know nothing of the truth, and what somebody who knows it would do: the oracle's calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, 
 
 if TYPE_CHECKING:
     from agentrl.envs.papersearch.env import PaperSearchEnv
+    from agentrl.envs.papersearch.library import Library
 
 WINDOWS = (6, 4, 3)  # words of the question in a row
 BEST = 1.0  # the score of an answer
@@ -69,3 +70,27 @@ class Scout(WordSearcher):
         yield from (Call(EXPAND, each.id) for each in best)
         yield from (Call(SEARCH, one_line(plain(env.library.paper(each.number).title))) for each in best)
         yield from (Call(EXPAND, each.id) for each in listed)
+
+
+def right_calls(
+    library: Library, missing: Sequence[int], pool: Iterable[int], done: Collection[str], most: int
+) -> list[Call]:
+    """Up to `most` calls, each the one that finds most of what the others leave missing: papers of the `pool` to
+    expand, and searches for the title of a missing paper."""
+    left = set(missing)
+    gains = {
+        Call(EXPAND, library.paper_id(number)): left.intersection(library.neighbours(number).tolist())
+        for number in pool
+    }
+    for number in missing:
+        title = one_line(plain(library.paper(number).title))
+        if title not in done:
+            gains[Call(SEARCH, title)] = left.intersection(library.search(title))
+    calls: list[Call] = []
+    while left and len(calls) < most:
+        best = max(gains, key=lambda call: len(gains[call] & left), default=None)
+        if best is None or not gains[best] & left:
+            break
+        calls.append(best)
+        left -= gains[best]
+    return calls

@@ -10,6 +10,7 @@ import msgspec
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
+from agentrl.envs.common.calls import Call
 
 CLAIMS = Claims(
     values=(Value("papers", tolerance=0.5), Value("searches", many=True), Value("expanded", many=True), Value("best"))
@@ -52,7 +53,7 @@ class Saved(msgspec.Struct):
     index: int
     stride: int
     task: str
-    done: list[tuple[str, str]]
+    done: list[Call]
     repeated: int
     invalid: int
     finished: bool
