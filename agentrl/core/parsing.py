@@ -24,6 +24,11 @@ def quote(text: str, length: int = 40) -> str:
     return ascii(text if len(text) <= length else text[:length] + "...").replace("<", "\\x3c")
 
 
+def one_line(text: str) -> str:
+    """On one line, with single spaces, also for what cannot be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
 def extract_answer(text: Any) -> tuple[str | None, str | None]:
     """`(answer, None)` or `(None, problem)`: one closed answer pair, or no tag and the whole text."""
     if not isinstance(text, str):

@@ -16,7 +16,6 @@ from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, extract_answer, quote
 from agentrl.core.spaces import AnyText
-from agentrl.core.tools import function_schema
 from agentrl.envs.alfworld.engine import NOTHING, World
 from agentrl.envs.alfworld.files import GameFiles
 from agentrl.envs.alfworld.games import FAMILIES, WORDINGS, Game
@@ -24,8 +23,10 @@ from agentrl.envs.alfworld.homes import Homes
 from agentrl.envs.alfworld.planner import plan
 from agentrl.envs.alfworld.real import RealGame
 from agentrl.envs.alfworld.state import HomeState, home_state
+from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
 
 KINDS, BACKENDS = ("text", "visual"), ("native", "textworld")
+ACT = TextTool("act", "Do something in the home.", "command", "One of the possible commands, such as: go to cabinet 1")
 MAX_COMMAND = 200  # characters; no command of any home comes near
 COMMANDS = re.compile(
     r"look|inventory|help|go to \S.*|(?:open|close|examine|use) \S.*|take \S.* from \S.*|move \S.* to \S.*"
@@ -261,8 +262,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """One tool, `act`, that takes a command."""
-        command = {"type": "string", "description": "One of the possible commands, such as: go to cabinet 1"}
-        return [function_schema("act", "Do something in the home.", {"command": command})]
+        return schemas_of((ACT,))
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """The command of a call; angle brackets, which no command has, would be read as tags."""
@@ -270,8 +270,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """A command as a call."""
-        turn = self._read(action)
-        return [{"name": "act", "arguments": {"command": turn.actions[0]}}] if turn.actions else None
+        return calls_as_json((ACT,), [Call("act", command) for command in self._read(action).actions])
 
     # ------------------------------------------------------------------ what the agent sees
 

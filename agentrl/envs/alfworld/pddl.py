@@ -9,7 +9,7 @@ from functools import cache
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import quote
-from agentrl.envs.alfworld.games import CLEAN, COOL, FAMILIES, HEAT, LOOK, TWO, Game, Goal, Receptacle, Thing, Wording
+from agentrl.envs.alfworld.games import ABILITY, FAMILIES, LOOK, TREATED, TWO, Game, Goal, Receptacle, Thing, Wording
 
 ABILITIES = {
     "pickupable": "take", "heatable": "heat", "coolable": "cool", "cleanable": "clean", "sliceable": "slice",
@@ -60,7 +60,10 @@ def parse(text: str, source: str) -> Words:
 
 def read_problem(text: str, source: str, name: str, instruction: str = "", wording: Wording | None = None) -> Game:
     """The game of a problem; without an instruction, the first of the benchmark's sentences for its goal."""
-    sections = {str(part[0]): part for part in _definition(text, source) if isinstance(part, Words) and part}
+    top = parse(text, source)
+    if len(top) != 1 or not isinstance(top[0], Words) or top[0][:1] != ["define"]:
+        raise ConfigError(f"{source}: a problem must be one bracket (define (problem ...) ...)")
+    sections = {str(part[0]): part for part in top[0] if isinstance(part, Words) and part}
     for needed in (":init", ":goal"):
         if needed not in sections:
             raise ConfigError(f"{source}: a problem must have a part ({needed} ...)")
@@ -89,13 +92,6 @@ def read_problem(text: str, source: str, name: str, instruction: str = "", wordi
         instruction=instruction or goal.instruction(),
         wording=wording or Wording(),
     )
-
-
-def _definition(text: str, source: str) -> Words:
-    top = parse(text, source)
-    if len(top) != 1 or not isinstance(top[0], Words) or top[0][:1] != ["define"]:
-        raise ConfigError(f"{source}: a problem must be one bracket (define (problem ...) ...)")
-    return top[0]
 
 
 def _receptacles(facts: dict[str, list[list[str]]], source: str) -> Iterator[Receptacle]:
@@ -244,10 +240,7 @@ def _written_goal(goal: Goal) -> str:
         second = f"(exists (?o2 - object) (and (not (= ?o1 ?o2)) {placed.format('?o2')}))"
         inner = f"(exists (?o1 - object) (and {placed.format('?o1')} {second}))"
     else:
-        asked = {
-            HEAT: "(heatable ?o) (isHot ?o) ",
-            COOL: "(coolable ?o) (isCool ?o) ",
-            CLEAN: "(cleanable ?o) (isClean ?o) ",
-        }
-        inner = f"(exists (?o - object) (and {asked.get(goal.family, '')}{placed.format('?o')}))"
+        need = TREATED.get(goal.family)
+        treated = f"({ABILITY[goal.family]}able ?o) (is{need.capitalize()} ?o) " if need else ""
+        inner = f"(exists (?o - object) (and {treated}{placed.format('?o')}))"
     return f"(:goal (and (exists (?r - receptacle) {inner})))"

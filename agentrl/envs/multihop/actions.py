@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentrl.core.parsing import OPEN, Turn, extract_answer, quote, turn_of
+from agentrl.core.parsing import OPEN, Turn, extract_answer, one_line, quote, turn_of
 from agentrl.envs.common.calls import Call
 
 MAX_QUERY = 500  # characters
@@ -56,5 +56,4 @@ def _checked(name: str, words: str) -> Call | str:
 
 def plain(text: str) -> str:
     """On one line, without control characters, and without what cannot be written as UTF-8."""
-    text = text.encode("utf-8", "replace").decode()
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return one_line(text.encode("utf-8", "replace").decode())

@@ -19,7 +19,7 @@ from agentrl.envs.common.search.encoders import PACKAGE
 from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, plain, read_turn
 from agentrl.envs.multihop.answers import exact_match, f1
 from agentrl.envs.multihop.collection import RANKINGS
-from agentrl.envs.multihop.opening import Source, open_collection
+from agentrl.envs.multihop.opening import open_collection
 from agentrl.envs.multihop.questions import Find, Question
 from agentrl.envs.multihop.state import Made, Saved, SearchState
 
@@ -162,7 +162,7 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
         self.passage_words = whole_number("passage_words", passage_words, at_least=1)
         self.ranking, self.embedder = one_of("ranking", ranking, RANKINGS), os.fspath(embedder)
         self.keep_passages = bool(keep_passages)
-        self.collection = open_collection(Source.checked(pages, world_seed, questions, corpus, aliases, cuts))
+        self.collection = open_collection(pages, world_seed, questions, corpus, aliases, cuts)
         self.collection.of_split(self.split)
         if ranking != "bm25":
             self.collection.dense(self.embedder)

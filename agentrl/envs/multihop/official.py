@@ -28,7 +28,7 @@ CUTS = ("hash", "none")
 _AT_BYTE = re.compile(r"byte (\d+)")
 _REFERENCE = re.compile(r"#(\d+)")
 KEYS = {"question", "question_text", "title", "contents", "Q_id"}  # of a question or a page; else a table of pages
-Files = Sequence[tuple[str, str]]
+Files = tuple[tuple[str, str], ...]  # split, or "" for all splits, and file
 T = TypeVar("T")
 
 

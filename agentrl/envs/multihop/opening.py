@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.common.search import RepairingIndex
 from agentrl.envs.common.search.build import progress_bar
 from agentrl.envs.multihop.collection import Collection, kept_questions
-from agentrl.envs.multihop.official import CUTS, build_official
+from agentrl.envs.multihop.official import CUTS, Files, build_official
 from agentrl.envs.multihop.world.asking import Asker
 from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST, VERSION
 from agentrl.envs.multihop.world.pages import Pages
@@ -26,36 +25,31 @@ SHARES = {"train": 0.2, "dev": 0.025, "test": 0.025}  # questions for each page 
 AMONG = 3  # first hits among which the clues of a question must bring up their page
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where pages and questions come from."""
+def open_collection(pages: Any, seed: Any, questions: Any, corpus: Any, aliases: Any, cuts: Any) -> Collection:
+    """The collection of an environment's arguments: one for each process, however many environments share it."""
+    pages = whole_number("pages", pages, at_least=SMALLEST, at_most=LARGEST)
+    seed = whole_number("world_seed", seed, at_least=0)
+    one_of("cuts", cuts, CUTS)
+    corpus, aliases = optional_path("corpus", corpus), optional_path("aliases", aliases)
+    for name, value in (("corpus", corpus), ("aliases", aliases)):
+        if value is not None and questions is None:
+            raise ConfigError(f"{name} belongs to a file of questions; it needs questions")
+    given = questions if isinstance(questions, Mapping) else {} if questions is None else {"": questions}
+    for split, path in given.items():
+        known = split in SPLITS or not isinstance(questions, Mapping)
+        if not known or not isinstance(path, (str, os.PathLike)):
+            raise ConfigError(
+                f"questions must be a path, or a path for each of {', '.join(SPLITS)}; got {questions!r:.200}"
+            )
+    files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
+    return _opened(pages, seed, files, corpus, aliases, cuts)
 
-    pages: int
-    seed: int
-    questions: tuple[tuple[str, str], ...] = ()  # split, or "" for all splits, and file
-    corpus: str | None = None
-    aliases: str | None = None
-    cuts: str = "hash"
 
-    @classmethod
-    def checked(cls, pages: Any, seed: Any, questions: Any, corpus: Any, aliases: Any, cuts: Any) -> Source:
-        """The arguments of an environment, checked without looking at any file."""
-        pages = whole_number("pages", pages, at_least=SMALLEST, at_most=LARGEST)
-        seed = whole_number("world_seed", seed, at_least=0)
-        one_of("cuts", cuts, CUTS)
-        corpus, aliases = optional_path("corpus", corpus), optional_path("aliases", aliases)
-        for name, value in (("corpus", corpus), ("aliases", aliases)):
-            if value is not None and questions is None:
-                raise ConfigError(f"{name} belongs to a file of questions; it needs questions")
-        given = questions if isinstance(questions, Mapping) else {} if questions is None else {"": questions}
-        for split, path in given.items():
-            known = split in SPLITS or not isinstance(questions, Mapping)
-            if not known or not isinstance(path, (str, os.PathLike)):
-                raise ConfigError(
-                    f"questions must be a path, or a path for each of {', '.join(SPLITS)}; got {questions!r:.200}"
-                )
-        files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
-        return cls(pages, seed, files, corpus, aliases, cuts)
+@shared(KEPT)
+def _opened(pages: int, seed: int, files: Files, corpus: str | None, aliases: str | None, cuts: str) -> Collection:
+    made = build_official(files, corpus, aliases, cuts) if files else build_world(seed, pages)
+    made.recipe = _opened, (pages, seed, files, corpus, aliases, cuts)
+    return made
 
 
 def build_world(seed: int, size: int) -> Collection:
@@ -78,14 +72,3 @@ def build_world(seed: int, size: int) -> Collection:
 
         questions = kept_questions(folder, ask)
     return Collection(folder, index, questions)
-
-
-@shared(KEPT)
-def open_collection(source: Source) -> Collection:
-    """The collection of a source: one for each process, however many environments share it."""
-    if source.questions:
-        made = build_official(source.questions, source.corpus, source.aliases, source.cuts)
-    else:
-        made = build_world(source.seed, source.pages)
-    made.recipe = open_collection, (source,)
-    return made

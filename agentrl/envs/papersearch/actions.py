@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentrl.core.parsing import Turn, extract_answer, quote, turn_of
+from agentrl.core.parsing import Turn, extract_answer, one_line, quote, turn_of
 from agentrl.envs.common.calls import Call
 
 SEARCH, EXPAND, FINISH = "search", "expand", "finish"
@@ -19,11 +19,10 @@ _LINES = re.compile(r"[;\s]+")
 
 def plain(text: str) -> str:
     """A query as it is kept and shown: on one line, without what nobody can read and what could pass for a tag."""
-    text = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(text.replace("<", " ").replace(">", " ").split())
+    return one_line(text.replace("<", " ").replace(">", " "))
 
 
-def one_line(text: str) -> str:
+def unbroken(text: str) -> str:
     """Free text as an argument that ends no call."""
     return _LINES.sub(" ", text)
 

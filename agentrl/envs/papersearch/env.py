@@ -16,7 +16,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
-from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, one_line, plain, read_turn
+from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, plain, read_turn, unbroken
 from agentrl.envs.papersearch.library import MOST_CITATIONS, MOST_REFERENCES, Question, open_library
 from agentrl.envs.papersearch.players import right_calls
 from agentrl.envs.papersearch.state import PaperSearchState, Saved
@@ -395,7 +395,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """A call as text on one line."""
-        return str(Call(name, one_line(next(iter(arguments.values()), ""))))
+        return str(Call(name, unbroken(next(iter(arguments.values()), ""))))
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """A turn as calls."""

@@ -136,8 +136,7 @@ class PaperTexts:
     """The papers of a generated library as documents; each is written from its traits when it is asked for."""
 
     def __init__(self, seed: int, size: int) -> None:
-        self._file = open_arrays(seed, size)
-        self._size = size
+        self.arrays, self._size = open_arrays(seed, size), size
         self.recipe = f"{__name__}:PaperTexts", {"seed": seed, "size": size}
 
     def __len__(self) -> int:
@@ -149,12 +148,11 @@ class PaperTexts:
 
     def traits(self, number: int) -> tuple[list[int], list[int]]:
         """The facets of a paper and the bytes that decide its wording."""
-        rows = (
-            self._file.array(name, number * width, (number + 1) * width).tolist()
-            for name, width in (("facets", len(FACETS)), ("traits", writing.TRAITS))
-        )
-        facets, traits = rows
-        return facets, traits
+
+        def row(name: str, width: int) -> list[int]:
+            return self.arrays.array(name, number * width, (number + 1) * width).tolist()
+
+        return row("facets", len(FACETS)), row("traits", writing.TRAITS)
 
 
 def paper_id(number: int) -> str:
@@ -199,7 +197,7 @@ class GeneratedLibrary(Library):
         super().__init__()
         self._size = size
         self._texts = PaperTexts(seed, size)
-        self._arrays = open_arrays(seed, size)
+        self._arrays = self._texts.arrays
         self.index = kept_index(
             f"papersearch/{fingerprint(seed, size)}",
             lambda: PaperTexts(seed, size),

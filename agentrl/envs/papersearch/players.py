@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.calls import Call
 from agentrl.envs.common.players import ScriptedPlayer
-from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, one_line, plain
+from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, plain, unbroken
 
 if TYPE_CHECKING:
     from agentrl.envs.papersearch.env import PaperSearchEnv
@@ -35,7 +35,7 @@ class WordSearcher(ScriptedPlayer):
 
     def calls(self, env: PaperSearchEnv) -> Iterator[Call]:
         """What is worth doing, best first; what was done already is left out later."""
-        words = one_line(plain(env.state().question)).strip("?. ").split()
+        words = unbroken(plain(env.state().question)).strip("?. ").split()
         yield Call(SEARCH, " ".join(words))
         for size in WINDOWS:
             for start in range(len(words) - size + 1):
@@ -68,7 +68,7 @@ class Scout(WordSearcher):
             yield from super().calls(env)
         best = [each for each in listed if (each.score or 0) >= BEST]
         yield from (Call(EXPAND, each.id) for each in best)
-        yield from (Call(SEARCH, one_line(plain(env.library.paper(each.number).title))) for each in best)
+        yield from (Call(SEARCH, unbroken(plain(env.library.paper(each.number).title))) for each in best)
         yield from (Call(EXPAND, each.id) for each in listed)
 
 
@@ -83,7 +83,7 @@ def right_calls(
         for number in pool
     }
     for number in missing:
-        title = one_line(plain(library.paper(number).title))
+        title = unbroken(plain(library.paper(number).title))
         if title not in done:
             gains[Call(SEARCH, title)] = left.intersection(library.search(title))
     calls: list[Call] = []
