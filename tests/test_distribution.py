@@ -63,3 +63,10 @@ def test_a_missing_extra_names_the_distribution_and_extras_refer_to_it() -> None
     assert str(MissingExtra("pygame", "human")).endswith(install_command("human"))
     own = [text for extra in PROJECT["optional-dependencies"].values() for text in extra if text.startswith("agentrl")]
     assert own and all(text.startswith(f"{DISTRIBUTION}[") for text in own)
+
+
+@pytest.mark.parametrize("pins", sorted((ROOT / "scripts" / "libraries").glob("*.txt")), ids=lambda path: path.stem)
+def test_libraries_pin_a_setuptools_that_builds_the_package(pins: Path) -> None:
+    """The package is built without isolation; the setuptools that comes with Python 3.11 cannot read its license."""
+    pinned = re.search(r"(?m)^setuptools==(\d+)", pins.read_text())
+    assert pinned is not None and int(pinned[1]) >= 77

@@ -1,8 +1,10 @@
-"""Arguments that users give: numbers checked once, with an error that says what would have been right."""
+"""Arguments that users give, checked once, with an error that says what would have been right."""
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,3 +40,25 @@ def number_from_zero(name: str, value: Any) -> float:
     if (number := finite_number(name, value)) < 0:
         raise ConfigError(f"{name} must be at least zero; got {value!r}")
     return number
+
+
+def one_of(name: str, value: Any, known: Iterable[Any]) -> Any:
+    """`value`, or a `ConfigError` that lists what it may be."""
+    known = tuple(known)
+    if not any(value is each or (isinstance(each, str) and value == each) for each in known):
+        raise ConfigError(f"{name} must be one of {', '.join(map(str, known))}; got {value!r}")
+    return value
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """`value`, or a `ConfigError` for what is no bool."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be True or False; got {value!r}")
+    return value
+
+
+def optional_path(name: str, value: Any) -> str | None:
+    """A path as text, None as it is, or a `ConfigError`."""
+    if value is not None and not isinstance(value, (str, os.PathLike)):
+        raise ConfigError(f"{name} must be a path or None; got {value!r}")
+    return None if value is None else os.fspath(value)

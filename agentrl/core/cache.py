@@ -12,10 +12,12 @@ import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -50,10 +52,36 @@ def forget_caches() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-on_forget: list[Callable[[], object]] = []  # gives back what `lru_cache` does not remember
+on_forget: list[Callable[[], object]] = []  # gives back what is not found among the `lru_cache`s
 _EXAMPLE = lru_cache(len)  # of the type of all functions that remember
 # Names and colours that libraries keep are few and small, but each holds the megabyte of Python's memory it lies in.
 _REMEMBERING = ("agentrl.", "urllib.parse", "PIL.")
+
+
+Opened = TypeVar("Opened")
+
+
+def shared(most: int) -> Callable[[Callable[..., Opened]], Callable[..., Opened]]:
+    """Decorates a function that opens something large out of the cache: a process opens it once for the same arguments,
+    however many environments and threads ask, and keeps the `most` that were asked for last."""
+
+    def decorate(opens: Callable[..., Opened]) -> Callable[..., Opened]:
+        lock = threading.Lock()
+
+        @lru_cache(maxsize=most)
+        @wraps(opens)
+        def kept(cache: str, *arguments: Hashable) -> Opened:
+            return opens(*arguments)
+
+        @wraps(opens)
+        def opened(*arguments: Hashable) -> Opened:
+            with lock:
+                return kept(str(cache_dir()), *arguments)
+
+        on_forget.append(kept.cache_clear)
+        return opened
+
+    return decorate
 
 
 def write_atomically(path: Path, data: bytes) -> None:

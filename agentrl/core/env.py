@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.arguments import finite_number, one_of, true_or_false, whole_number
 from agentrl.core.errors import ConfigError, SnapshotError, did_you_mean
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.seeding import coprime, generator_from_json, generator_to_json
@@ -96,20 +96,16 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
                 f"{type(self).__name__} has no argument {name!r}.{did_you_mean(name, known)} "
                 f"It takes: {', '.join(sorted(known))}."
             )
-        if split not in SPLITS:
-            raise ConfigError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ConfigError(
                 f"render_mode must be one of {self.metadata['render_modes']} or None; got {render_mode!r}"
             )
-        self.split, self.render_mode = split, render_mode
+        self.split, self.render_mode = one_of("split", split, SPLITS), render_mode
         self.max_turns = whole_number("max_turns", max_turns, at_least=1)
         self.max_actions_per_turn = whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1)
         self.invalid_penalty = finite_number("invalid_penalty", invalid_penalty)
         self.full_info = bool(full_info)  # False: only `BRIEF_INFO`, for libraries that store every info in arrays
-        if not isinstance(whole_turn_penalty, bool):
-            raise ConfigError(f"whole_turn_penalty must be True or False; got {whole_turn_penalty!r}")
-        self.whole_turn_penalty = whole_turn_penalty
+        self.whole_turn_penalty = true_or_false("whole_turn_penalty", whole_turn_penalty)
         self._index, self._stride = 0, 1  # place in `tasks()`, and how far the next task is from it
         self._turn: int | None = None  # None until the first reset
         self._terminated = self._truncated = self._success = False

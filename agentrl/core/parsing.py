@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 OPEN, CLOSE = "<answer>", "</answer>"
@@ -24,8 +24,15 @@ def quote(text: str, length: int = 40) -> str:
     return ascii(text if len(text) <= length else text[:length] + "...").replace("<", "\\x3c")
 
 
-def extract_answer(text: str) -> tuple[str | None, str | None]:
+def one_line(text: str) -> str:
+    """On one line, with single spaces, also for what cannot be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def extract_answer(text: Any) -> tuple[str | None, str | None]:
     """`(answer, None)` or `(None, problem)`: one closed answer pair, or no tag and the whole text."""
+    if not isinstance(text, str):
+        return None, f"an action is text, not {type(text).__name__}"
     opened, closed = text.count(OPEN), text.count(CLOSE)
     if opened == closed == 0:
         return text, None
@@ -37,10 +44,18 @@ def extract_answer(text: str) -> tuple[str | None, str | None]:
     return text[start:end], None
 
 
+def turn_of(readings: Iterable[Any], surplus: int = 0) -> Turn:
+    """A turn of the actions before the first text among the readings, which says what is wrong there."""
+    actions = []
+    for reading in readings:
+        if isinstance(reading, str):
+            return Turn(actions, reading, surplus)
+        actions.append(reading)
+    return Turn(actions, None, surplus)
+
+
 def parse_turn(text: Any, grammar: Mapping[str, Any], max_actions: int, separator: str = ",") -> Turn:
     """Read up to `max_actions` names of `grammar` (keys casefolded) from a bare or tagged response."""
-    if not isinstance(text, str):
-        return Turn([], f"an action is text, not {type(text).__name__}")
     answer, problem = extract_answer(text)
     if answer is None:
         return Turn([], problem)

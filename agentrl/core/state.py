@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ REPRESENTATIONS = ("natural", "symbolic", "structured")
 @dataclass(frozen=True)
 class State:
     """Ground truth of one moment. Subclasses add fields and override the representations they support."""
+
+    scored: ClassVar[Claims | None] = None  # what judges can score about states of a class, where that is declared
 
     def natural(self) -> list[str]:
         """English sentences, one fact each."""
@@ -33,7 +35,7 @@ class State:
     @classmethod
     def claims(cls) -> Claims | None:
         """What judges can score about states of this class; None where nothing is declared."""
-        return None
+        return cls.scored
 
     def represent(self, representation: str) -> list[str] | str | dict[str, Any]:
         """The representation of that name."""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from agentrl.core import cache
-from agentrl.core.cache import cache_dir, cached_arrays, forget_caches, on_forget, write_atomically
+from agentrl.core.cache import cache_dir, cached_arrays, forget_caches, on_forget, shared, write_atomically
 
 
 class Builder:
@@ -183,3 +183,19 @@ def test_forgetting_empties_every_memory_and_leaves_those_of_other_code(monkeypa
     forget_caches()
     assert [function.cache_info().currsize for function in (*remembered, foreign)] == [0, 0, 1]
     assert kept == {}
+
+
+def test_what_is_shared_is_opened_once_for_its_arguments_and_the_cache_until_it_is_forgotten(tmp_path, monkeypatch):
+    opened = []
+
+    def opens(name: str) -> list[str]:
+        opened.append(name)
+        return [name]
+
+    opens.__module__ = "agentrl.envs.example"
+    shares = shared(2)(opens)
+    assert shares("a") is shares("a") is not shares("b") and opened == ["a", "b"]
+    monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path / "other"))
+    assert shares("a") == ["a"] and opened == ["a", "b", "a"]
+    forget_caches()
+    assert shares("a") == ["a"] and opened == ["a", "b", "a", "a"]

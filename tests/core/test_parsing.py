@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentrl.core.parsing import Turn, extract_answer, parse_turn, quote
+from agentrl.core.parsing import Turn, extract_answer, parse_turn, quote, turn_of
 
 GRAMMAR = {"up": "U", "down": "D", "turn left": "L"}
 # Free text hardly ever holds a tag or an action, so half of what is tried is put together from the interesting pieces.
@@ -117,3 +117,13 @@ def test_a_quote_is_short_printable_and_cannot_pass_for_a_tag(text):
 
 def test_an_echoed_image_mark_is_no_image_mark():
     assert "<image>" not in parse_turn("<image>", GRAMMAR, 3).error
+
+
+@pytest.mark.parametrize("value", [None, 7, b"Up", ["Up"]])
+def test_what_is_no_text_is_a_problem_and_no_answer(value):
+    assert extract_answer(value) == (None, f"an action is text, not {type(value).__name__}")
+
+
+def test_a_turn_ends_before_the_first_reading_that_is_wrong():
+    assert turn_of([1, 2, "3 is wrong", 4], surplus=5) == Turn([1, 2], "3 is wrong", 5)
+    assert turn_of(iter([1, 2])) == Turn([1, 2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO, Game
@@ -28,6 +29,7 @@ HELP = """Available commands:
   slice (object) with (object):     slice an object using a sharp object
 """
 KNIVES = ("knife", "butterknife")
+ALONE = ("look", "inventory", "help")  # nothing follows these
 CHANGED = {"heat": ("hot", "cool"), "cool": ("cool", "hot"), "clean": ("clean", "")}  # verb -> (gained, lost)
 
 
@@ -71,7 +73,7 @@ class World:
         self._steps = {
             "look": self._look, "inventory": self._inventory, "help": self._help, "go": self._go, "open": self._open,
             "close": self._close, "take": self._take, self.put_verb: self._put, "examine": self._examine,
-            "use": self._use, "heat": self._treat, "cool": self._treat, "clean": self._treat, "slice": self._slice,
+            "use": self._use, "slice": self._slice, **{verb: partial(self._treat, verb) for verb in CHANGED},
         }  # fmt: skip
         self._goes: dict[str, list[str]] = {}
         self.reset()
@@ -98,15 +100,11 @@ class World:
         """Do what a command says; anything that is not admissible does nothing."""
         verb, _, rest = command.strip().partition(" ")
         act = self._steps.get(verb)
-        if act is None:
+        if act is None or (rest and verb in ALONE):
             return NOTHING
-        if verb in CHANGED:
-            rest = f"{verb} {rest}"
         return act(rest) or NOTHING
 
-    def _look(self, rest: str) -> str | None:
-        if rest:
-            return None
+    def _look(self, _: str) -> str:
         near = self.near.get(self.here)
         if not near:  # only the beginning tells what is around
             return MIDDLE.format(listing(()))
@@ -121,13 +119,11 @@ class World:
         facing = [*facing[:-2], ", and ".join(facing[-2:])]
         return f"You are facing the {', '.join(facing)}. Next to it, you see {listing(floor)}."
 
-    def _inventory(self, rest: str) -> str | None:
-        if rest:
-            return None
+    def _inventory(self, _: str) -> str:
         return "You are not carrying anything." if self.held < 0 else f"You are carrying: a {self.objs[self.held]}."
 
-    def _help(self, rest: str) -> str | None:
-        return HELP if self.game.wording.help and not rest else None
+    def _help(self, _: str) -> str | None:
+        return HELP if self.game.wording.help else None
 
     def _go(self, rest: str) -> str | None:
         number = self.rec_at.get(rest[3:]) if rest.startswith("to ") else None
@@ -167,21 +163,18 @@ class World:
     def _put(self, rest: str) -> str | None:
         what, _, where = rest.partition(self.put_word)
         thing, number = self.obj_at.get(what), self.rec_at.get(where)
-        if thing is None or number is None or self.held != thing or not self.accepts(number, thing):
+        if thing is None or number is None or self.held != thing:
             return None
-        if not self._reached(number):
+        if not self.accepts(number, thing) or not self._reached(number):
             return None
         if thing not in self.inside[number]:
             insort(self.inside[number], thing)
         self.places[thing].add(self.here)
         self.taken[thing].discard(number)
         self.held = -1
-        if self.game.wording.put:
-            return f"You put the {what} in/on the {where}."
-        return f"You move the {what} to the {where}."
+        return f"You {self.put_verb} the {what}{self.put_word}the {where}."
 
-    def _treat(self, rest: str) -> str | None:
-        verb, _, rest = rest.partition(" ")
+    def _treat(self, verb: str, rest: str) -> str | None:
         what, _, where = rest.partition(" with ")
         thing, number = self.obj_at.get(what), self.rec_at.get(where)
         if thing is None or number is None or self.held != thing or verb not in self.things[thing].can:
@@ -225,11 +218,9 @@ class World:
         if self.openable[number] and not self.opened[number]:
             return f"The {name} is closed."
         seen = listing([self.objs[thing] for thing in self.inside[number]])
-        return (
-            f"The {name} is open. In it, you see {seen}."
-            if self.openable[number]
-            else f"On the {name}, you see {seen}."
-        )
+        if self.openable[number]:
+            return f"The {name} is open. In it, you see {seen}."
+        return f"On the {name}, you see {seen}."
 
     def _describe_thing(self, thing: int) -> str:
         name, states, able = self.objs[thing], self.states[thing], self.things[thing].can
@@ -263,7 +254,7 @@ class World:
         """The things in sight: in the hand, and in what is near and not closed."""
         seen = {self.held} if self.held >= 0 else set()
         for number in self.near.get(self.here, ()):
-            if self.opened[number] or not self.openable[number]:
+            if self._reached(number):
                 seen.update(self.inside[number])
         return sorted(seen)
 
@@ -328,12 +319,8 @@ class World:
                 "on" in self.states[lamp] and any(lamp in self.inside[number] for number in near) for lamp in self.lamps
             )
         need, enough = TREATED.get(goal.family), 2 if goal.family == TWO else 1
-        for number in self.targets:
-            inside = self.inside[number]
-            if (
-                inside
-                and sum([thing in inside and (need is None or need in self.states[thing]) for thing in self.wanted])
-                >= enough
-            ):
+        for inside in [self.inside[number] for number in self.targets if self.inside[number]]:
+            right = [thing in inside and (need is None or need in self.states[thing]) for thing in self.wanted]
+            if sum(right) >= enough:
                 return True
         return False

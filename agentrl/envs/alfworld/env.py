@@ -11,12 +11,11 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import whole_number
+from agentrl.core.arguments import one_of, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, extract_answer, quote
 from agentrl.core.spaces import AnyText
-from agentrl.core.tools import function_schema
 from agentrl.envs.alfworld.engine import NOTHING, World
 from agentrl.envs.alfworld.files import GameFiles
 from agentrl.envs.alfworld.games import FAMILIES, WORDINGS, Game
@@ -24,8 +23,10 @@ from agentrl.envs.alfworld.homes import Homes
 from agentrl.envs.alfworld.planner import plan
 from agentrl.envs.alfworld.real import RealGame
 from agentrl.envs.alfworld.state import HomeState, home_state
+from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
 
-BACKENDS = ("native", "textworld")
+KINDS, BACKENDS = ("text", "visual"), ("native", "textworld")
+ACT = TextTool("act", "Do something in the home.", "command", "One of the possible commands, such as: go to cabinet 1")
 MAX_COMMAND = 200  # characters; no command of any home comes near
 COMMANDS = re.compile(
     r"look|inventory|help|go to \S.*|(?:open|close|examine|use) \S.*|take \S.* from \S.*|move \S.* to \S.*"
@@ -150,14 +151,8 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
-        for name, value, known in (
-            ("kind", kind, ("text", "visual")),
-            ("wording", wording, tuple(WORDINGS)),
-            ("backend", backend, BACKENDS),
-        ):
-            if value not in known:
-                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-        self.kind, self.wording, self.backend = kind, WORDINGS[wording], backend
+        self.kind, self.wording = one_of("kind", kind, KINDS), WORDINGS[one_of("wording", wording, WORDINGS)]
+        self.backend = one_of("backend", backend, BACKENDS)
         self.show_task, self.show_admissible = bool(show_task), bool(show_admissible)
         self.image_size = whole_number("image_size", image_size, at_least=128, at_most=2048)
         self._games = self._find_games(data_dir, families)
@@ -209,8 +204,6 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def _read(self, action: Any) -> Turn:
         self._said = NOTHING  # unless a command says otherwise
-        if not isinstance(action, str):
-            return Turn([], f"an action is text, not {type(action).__name__}")
         answer, problem = extract_answer(action)
         if answer is None:
             return Turn([], problem)
@@ -252,13 +245,14 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def oracle(self) -> str | None:
         """The first command of a shortest plan."""
-        commands = None if self._over else plan(self._world)
-        return commands[0] if commands else None
+        return commands[0] if (commands := self._plan()) else None
 
     def actions_needed(self) -> int | None:
         """The length of that plan."""
-        commands = None if self._over else plan(self._world)
-        return len(commands) if commands else None
+        return len(commands) if (commands := self._plan()) else None
+
+    def _plan(self) -> list[str] | None:
+        return None if self._over else plan(self._world)
 
     def about_task(self) -> dict[str, Any]:
         """The family of the task, and its golden steps."""
@@ -268,8 +262,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """One tool, `act`, that takes a command."""
-        command = {"type": "string", "description": "One of the possible commands, such as: go to cabinet 1"}
-        return [function_schema("act", "Do something in the home.", {"command": command})]
+        return schemas_of((ACT,))
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """The command of a call; angle brackets, which no command has, would be read as tags."""
@@ -277,8 +270,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """A command as a call."""
-        turn = self._read(action)
-        return [{"name": "act", "arguments": {"command": turn.actions[0]}}] if turn.actions else None
+        return calls_as_json((ACT,), [Call("act", command) for command in self._read(action).actions])
 
     # ------------------------------------------------------------------ what the agent sees
 

@@ -74,13 +74,11 @@ class GameFiles:
 
     def __init__(self, data_dir: str | os.PathLike[str], split: str, families: Sequence[str], wording: Wording) -> None:
         self._folder, self._wording = Path(data_dir).expanduser(), wording
-        if not self._folder.is_dir():
-            raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; got {data_dir}")
-        found = listed(str(self._folder))
+        is_folder = self._folder.is_dir()
+        found = listed(str(self._folder)) if is_folder else ()
         if not found:
-            raise ConfigError(
-                f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; there is none in {data_dir}"
-            )
+            wrong = "there is none in" if is_folder else "got"
+            raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; {wrong} {data_dir}")
         chosen = tuple(f"{family}-" for family in families)
         every = set(families) == set(FAMILIES)
         self._ids = [

@@ -40,10 +40,12 @@ FAMILIES_OF = {
     "bedroom": (SIMPLE, LOOK, TWO),
     "bathroom": (SIMPLE, CLEAN, TWO),
 }
-# How many tasks a room of each kind has: those of training first, then those that training never shows.
-TRAIN = {"kitchen": 90, "living room": 21, "bedroom": 24, "bathroom": 15}
-DEV = {"kitchen": 10, "living room": 3, "bedroom": 3, "bathroom": 3}
-TEST = {"kitchen": 40, "living room": 12, "bedroom": 12, "bathroom": 9}
+# How many tasks a room of each kind has in a split; those of dev follow those of training.
+TASKS = {
+    "train": {"kitchen": 90, "living room": 21, "bedroom": 24, "bathroom": 15},
+    "dev": {"kitchen": 10, "living room": 3, "bedroom": 3, "bathroom": 3},
+    "test": {"kitchen": 40, "living room": 12, "bedroom": 12, "bathroom": 9},
+}
 OPENABLE = ("Cabinet", "Drawer", "Fridge", "Microwave", "Safe")
 BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
 PAIRED = ("Cabinet", "StoveBurner", "Shelf", "Drawer")  # two of a kind may be reached from one place
@@ -75,18 +77,11 @@ def tables() -> dict[str, Any]:
     def spelled(words: str) -> frozenset[str]:
         return frozenset(kind for word in words.split() for kind in groups.get(word, [word]))
 
-    things = {
-        name: Kind(
-            spelled(fits), spelled(usual), frozenset(["take", *can.split()]), dict(zip(ROOMS, most, strict=True))
-        )
-        for name, (fits, usual, can, most) in data["things"].items()
-    }
-    fixed = {
-        name: Kind(
-            spelled(on), spelled(on), frozenset(["use"] if "Lamp" in name else []), dict(zip(ROOMS, most, strict=True))
-        )
-        for name, (on, most) in data["fixed"].items()
-    }
+    def kind(on: str, usual: str, can: str, most: list[int]) -> Kind:
+        return Kind(spelled(on), spelled(usual), frozenset(can.split()), dict(zip(ROOMS, most, strict=True)))
+
+    things = {name: kind(on, usual, f"take {can}", most) for name, (on, usual, can, most) in data["things"].items()}
+    fixed = {name: kind(on, on, "use" if "Lamp" in name else "", most) for name, (on, most) in data["fixed"].items()}
     return {"things": things, "fixed": fixed, "rooms": {kind: data[kind] for kind in ROOMS}}
 
 
@@ -121,25 +116,15 @@ def room(kind: str, number: int) -> tuple[Receptacle, ...]:
     return tuple(found)
 
 
-def number_of(kind: str, split: str) -> int:
-    """How many tasks of a split a room of this kind has."""
-    return {"train": TRAIN, "dev": DEV, "test": TEST}[split][kind]
-
-
-def rooms_of(split: str) -> Sequence[int]:
-    """The numbers of the rooms of a split: the test split's are its own."""
-    return UNSEEN if split == "test" else range(UNSEEN.start)
-
-
 @cache
 def task_ids(split: str, families: tuple[str, ...] = FAMILIES) -> tuple[str, ...]:
-    """The tasks of a split, `kitchen-07-012`: room and number. In a room that is seen, those of dev follow those of
-    training."""
+    """The tasks of a split, `kitchen-07-012`: room and number."""
+    rooms = UNSEEN if split == "test" else range(UNSEEN.start)
     found = []
     for kind in ROOMS:
-        first = number_of(kind, "train") if split == "dev" else 0
-        for number in range(first, first + number_of(kind, split)):
-            found += [f"{kind.replace(' ', '')}-{place:02d}-{number:03d}" for place in rooms_of(split)]
+        first = TASKS["train"][kind] if split == "dev" else 0
+        for number in range(first, first + TASKS[split][kind]):
+            found += [f"{kind.replace(' ', '')}-{place:02d}-{number:03d}" for place in rooms]
     return tuple(task for task in found if family_of(task) in families)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import quote
-from agentrl.envs.alfworld.games import CLEAN, COOL, HEAT, LOOK, SIMPLE, TWO, Game, Goal, Receptacle, Thing, Wording
+from agentrl.envs.alfworld.games import ABILITY, FAMILIES, LOOK, TREATED, TWO, Game, Goal, Receptacle, Thing, Wording
 
 ABILITIES = {
     "pickupable": "take", "heatable": "heat", "coolable": "cool", "cleanable": "clean", "sliceable": "slice",
@@ -22,16 +23,6 @@ PAIRS = (
 IGNORED = ("ison", "wasinreceptacle", "checked", "examined", "moveable", "full", "=")  # neither shown nor asked for
 ARITY = {**dict.fromkeys((*ABILITIES, *STATES, "openable", "opened"), 1), **dict.fromkeys(PAIRS, 2)}
 TOKEN = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
-GOAL_STATES = {"ishot": HEAT, "iscool": COOL, "isclean": CLEAN}
-# The words of each goal, whatever its variables are called.
-GOAL_WORDS = {
-    SIMPLE: "exists inreceptacle objecttype receptacletype",
-    TWO: "= exists inreceptacle not objecttype receptacletype",
-    LOOK: "atlocation exists holds inreceptacle istoggled objecttype receptacleatlocation toggleable",
-    HEAT: "exists heatable inreceptacle ishot objecttype receptacletype",
-    COOL: "coolable exists inreceptacle iscool objecttype receptacletype",
-    CLEAN: "cleanable exists inreceptacle isclean objecttype receptacletype",
-}
 MAX_DEPTH = 60
 
 
@@ -69,7 +60,10 @@ def parse(text: str, source: str) -> Words:
 
 def read_problem(text: str, source: str, name: str, instruction: str = "", wording: Wording | None = None) -> Game:
     """The game of a problem; without an instruction, the first of the benchmark's sentences for its goal."""
-    sections = {str(part[0]): part for part in _definition(text, source) if isinstance(part, Words) and part}
+    top = parse(text, source)
+    if len(top) != 1 or not isinstance(top[0], Words) or top[0][:1] != ["define"]:
+        raise ConfigError(f"{source}: a problem must be one bracket (define (problem ...) ...)")
+    sections = {str(part[0]): part for part in top[0] if isinstance(part, Words) and part}
     for needed in (":init", ":goal"):
         if needed not in sections:
             raise ConfigError(f"{source}: a problem must have a part ({needed} ...)")
@@ -98,13 +92,6 @@ def read_problem(text: str, source: str, name: str, instruction: str = "", wordi
         instruction=instruction or goal.instruction(),
         wording=wording or Wording(),
     )
-
-
-def _definition(text: str, source: str) -> Words:
-    top = parse(text, source)
-    if len(top) != 1 or not isinstance(top[0], Words) or top[0][:1] != ["define"]:
-        raise ConfigError(f"{source}: a problem must be one bracket (define (problem ...) ...)")
-    return top[0]
 
 
 def _receptacles(facts: dict[str, list[list[str]]], source: str) -> Iterator[Receptacle]:
@@ -152,10 +139,8 @@ def _written(part: object) -> str:
 
 def _goal(part: Words, source: str) -> Goal:
     """One of the six, recognised by the words that occur in it."""
-    found: list[list[str]] = []
-    _facts_of(part, found)
-    words = " ".join(sorted({head for head, *_ in found if head not in ("and", ":goal")}))
-    family = next((name for name, wanted in GOAL_WORDS.items() if words == wanted), None)
+    found = list(_facts_of(part))
+    family = _families_by_words().get(_heads(found))
     types = {(head, variable): _kind(kind) for head, variable, kind in (fact for fact in found if len(fact) == 3)}
     kinds = {
         head: [kind for (name, _), kind in types.items() if name == head] for head in ("objecttype", "receptacletype")
@@ -170,11 +155,22 @@ def _goal(part: Words, source: str) -> Goal:
     raise ConfigError(f"{source}, line {part.line}: the goal must be that of one of the six families of tasks")
 
 
-def _facts_of(part: Words, found: list[list[str]]) -> None:
-    found.append([word for word in part if isinstance(word, str)])
+@cache
+def _families_by_words() -> dict[frozenset[str], str]:
+    """The words of each goal, whatever its variables are called, and its family."""
+    goals = {family: parse(_written_goal(Goal(family, "x", "x", "x")), family) for family in FAMILIES}
+    return {_heads(_facts_of(goal[0])): family for family, goal in goals.items()}
+
+
+def _heads(found: Iterable[list[str]]) -> frozenset[str]:
+    return frozenset(head for head, *_ in found) - {"and", ":goal"}
+
+
+def _facts_of(part: Words) -> Iterator[list[str]]:
+    yield [word for word in part if isinstance(word, str)]
     for inner in part:
         if isinstance(inner, Words) and inner and isinstance(inner[0], str) and not inner[0].startswith("?"):
-            _facts_of(inner, found)
+            yield from _facts_of(inner)
 
 
 # ---------------------------------------------------------------------- written
@@ -244,10 +240,7 @@ def _written_goal(goal: Goal) -> str:
         second = f"(exists (?o2 - object) (and (not (= ?o1 ?o2)) {placed.format('?o2')}))"
         inner = f"(exists (?o1 - object) (and {placed.format('?o1')} {second}))"
     else:
-        asked = {
-            HEAT: "(heatable ?o) (isHot ?o) ",
-            COOL: "(coolable ?o) (isCool ?o) ",
-            CLEAN: "(cleanable ?o) (isClean ?o) ",
-        }
-        inner = f"(exists (?o - object) (and {asked.get(goal.family, '')}{placed.format('?o')}))"
+        need = TREATED.get(goal.family)
+        treated = f"({ABILITY[goal.family]}able ?o) (is{need.capitalize()} ?o) " if need else ""
+        inner = f"(exists (?o - object) (and {treated}{placed.format('?o')}))"
     return f"(:goal (and (exists (?r - receptacle) {inner})))"

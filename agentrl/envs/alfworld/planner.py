@@ -6,7 +6,7 @@ All chains over the things, receptacles and lamps that can matter are tried; eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 
 from agentrl.envs.alfworld.engine import World
@@ -16,15 +16,17 @@ from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO
 class Chain:
     """Commands of a plan that is being made, and what has changed by them."""
 
-    def __init__(self, world: World, other: Chain | None = None) -> None:
-        self.world = world
-        self.here = other.here if other else world.here
-        self.opened = set(other.opened) if other else {i for i, value in enumerate(world.opened) if value}
-        self.commands = list(other.commands) if other else []
+    def __init__(self, world: World, here: str, opened: Iterable[int], commands: Iterable[str] = ()) -> None:
+        self.world, self.here, self.opened, self.commands = world, here, set(opened), list(commands)
 
     def copy(self) -> Chain:
         """The same, to go on in another way."""
-        return Chain(self.world, self)
+        return Chain(self.world, self.here, self.opened, self.commands)
+
+    def do(self, command: str) -> Chain:
+        """Give a command that leaves the agent where it is."""
+        self.commands.append(command)
+        return self
 
     def go(self, number: int) -> Chain:
         """Stand at a receptacle."""
@@ -42,40 +44,33 @@ class Chain:
             self.opened.add(number)
         return self
 
-    def take(self, thing: int, number: int) -> Chain:
-        """Fetch a thing from a receptacle."""
-        self.reach(number).commands.append(f"take {self.world.objs[thing]} from {self.world.recs[number]}")
-        return self
-
     def put(self, thing: int, number: int) -> Chain:
         """Put what is in the hand down."""
         world = self.world
-        self.reach(number).commands.append(f"{world.put_verb} {world.objs[thing]}{world.put_word}{world.recs[number]}")
-        return self
+        return self.reach(number).do(f"{world.put_verb} {world.objs[thing]}{world.put_word}{world.recs[number]}")
 
 
 def plan(world: World) -> list[str] | None:
     """The commands of a shortest plan; none if the goal is reached, None if it cannot be."""
     if world.won():
         return []
-    chains = _look(world) if world.game.goal.family == LOOK else _placements(world)
+    start = Chain(world, world.here, [number for number, opened in enumerate(world.opened) if opened])
+    chains = (_look if world.game.goal.family == LOOK else _placements)(world, start)
     best = min(chains, key=lambda chain: len(chain.commands), default=None)
     return None if best is None else best.commands
 
 
-def _look(world: World) -> Iterator[Chain]:
+def _look(world: World, start: Chain) -> Iterator[Chain]:
     for thing in world.wanted:
-        for chain in _fetched(world, Chain(world), thing, world.held):
+        for chain in _fetched(world, start, thing, world.held):
             for lamp in world.lamps:
                 for number, inside in enumerate(world.inside):
                     if lamp in inside:
                         done = chain.copy().go(number)
-                        if "on" not in world.states[lamp]:
-                            done.commands.append(f"use {world.objs[lamp]}")
-                        yield done
+                        yield done if "on" in world.states[lamp] else done.do(f"use {world.objs[lamp]}")
 
 
-def _placements(world: World) -> Iterator[Chain]:
+def _placements(world: World, start: Chain) -> Iterator[Chain]:
     goal = world.game.goal
     need = TREATED.get(goal.family)
     for target in world.targets:
@@ -87,7 +82,7 @@ def _placements(world: World) -> Iterator[Chain]:
             if thing not in there and "take" in world.things[thing].can and world.accepts(target, thing)
         ]
         for order in permutations(movable, missing):
-            chains = [Chain(world)]
+            chains = [start]
             for place, thing in enumerate(order):
                 held = world.held if place == 0 else -1
                 chains = [
@@ -111,9 +106,7 @@ def _treated(world: World, chain: Chain, thing: int, need: str | None) -> Iterat
     verb = ABILITY[world.game.goal.family]
     for number, fits in enumerate(world.appliances[verb]):
         if fits:
-            done = chain.copy().go(number)
-            done.commands.append(f"{verb} {world.objs[thing]} with {world.recs[number]}")
-            yield done
+            yield chain.copy().go(number).do(f"{verb} {world.objs[thing]} with {world.recs[number]}")
 
 
 def _fetched(world: World, chain: Chain, thing: int, held: int) -> Iterator[Chain]:
@@ -122,10 +115,8 @@ def _fetched(world: World, chain: Chain, thing: int, held: int) -> Iterator[Chai
         yield chain.copy()
         return
     for source, inside in enumerate(world.inside):
-        if thing not in inside:
-            continue
-        for start in _freed(world, chain, held, source):
-            yield start.take(thing, source)
+        for start in _freed(world, chain, held, source) if thing in inside else ():
+            yield start.reach(source).do(f"take {world.objs[thing]} from {world.recs[source]}")
 
 
 def _freed(world: World, chain: Chain, held: int, source: int) -> Iterator[Chain]:

@@ -9,16 +9,10 @@ from dataclasses import dataclass, field
 import gymnasium as gym
 
 from agentrl.core.policy import Conversation, Generation, as_generation
+from agentrl.envs.alfworld.games import CLEAN, COOL, HEAT, INSTRUCTIONS, LOOK, SIMPLE, TWO
 from agentrl.envs.alfworld.homes import every_kind
 
-TASKS = (
-    (r"look at (\w+) under the (\w+)|examine the (\w+) with the (\w+)", "use"),
-    (r"put a clean (\w+) in (\w+)|clean some (\w+) and put it in (\w+)", "clean"),
-    (r"put a hot (\w+) in (\w+)|heat some (\w+) and put it in (\w+)", "heat"),
-    (r"put a cool (\w+) in (\w+)|cool some (\w+) and put it in (\w+)", "cool"),
-    (r"put two (\w+) in (\w+)|find two (\w+) and put them in (\w+)", "two"),
-    (r"put a (\w+) in (\w+)|put some (\w+) on (\w+)", ""),
-)
+ERRANDS = {LOOK: "use", CLEAN: "clean", HEAT: "heat", COOL: "cool", TWO: "two", SIMPLE: ""}
 APPLIANCES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
 SEEN = re.compile(r"(?:On the|The) (\w+ \d+)(?:, you see| is open\. In it, you see) ([^.]*)\.")
 CLOSED = re.compile(r"The (\w+ \d+) is closed\.")
@@ -65,11 +59,12 @@ class Notes:
     def _read_task(self, text: str) -> None:
         self.receptacles = NAME.findall(text.partition("you see")[2].partition("Your task")[0])
         task = text.partition("Your task is to: ")[2].partition(".")[0]
-        for pattern, errand in TASKS:
-            if (found := re.fullmatch(pattern, task)) is not None:
-                self.thing, self.target = (one for one in found.groups() if one)
-                self.errand = errand
-                return
+        for family, errand in ERRANDS.items():
+            for form in INSTRUCTIONS[family]:
+                pattern = form.format(thing=r"(\w+)", receptacle=r"(\w+)", lamp=r"(\w+)")
+                if found := re.fullmatch(pattern, task):
+                    self.thing, self.target = found.groups()
+                    self.errand = errand
 
     def command(self) -> str:
         """What to do next."""
@@ -94,9 +89,8 @@ class Notes:
                     if thing.split(" ")[0] == self.target:
                         return f"use {thing}" if place == self.here else f"go to {place}"
             return self._search(self.target)
-        if self.placed and self.placed.split(" ")[0] == self.target:  # the second one goes where the first is
-            return self._at(self.placed, f"move {self.held} to {{}}", opens=True)
-        return self._at(self.target, f"move {self.held} to {{}}", opens=True)
+        second = self.placed.split(" ")[0] == self.target  # goes where the first is
+        return self._at(self.placed if second else self.target, f"move {self.held} to {{}}", opens=True)
 
     def _at(self, what: str, command: str, *, opens: bool = False) -> str:
         """A command at the first receptacle of this kind (or name)."""
@@ -111,9 +105,9 @@ class Notes:
         """Look where things of this kind usually are."""
         if self.here in self.closed:
             return f"open {self.here}"
-        usual = next((each.usual for name, each in every_kind().items() if name.lower() == kind), frozenset())
-        fits = next((each.fits for name, each in every_kind().items() if name.lower() == kind), frozenset())
-        likely, possible = ({name.lower() for name in names} for names in (usual, fits))
+        known = [each for name, each in every_kind().items() if name.lower() == kind]
+        likely = {name.lower() for each in known for name in each.usual}
+        possible = {name.lower() for each in known for name in each.fits}
         left = [one for one in self.receptacles if one not in self.inside]
         left.sort(key=lambda one: (one.split(" ")[0] not in likely, one.split(" ")[0] not in possible))
         return f"go to {left[0]}" if left else "look"

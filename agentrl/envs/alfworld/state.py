@@ -25,6 +25,8 @@ STATES = ("clean", "hot", "cool", "sliced", "on")
 class HomeState(State):
     """All but `contents` can be seen, or was; names are those of the text."""
 
+    scored = CLAIMS
+
     instruction: str
     family: str
     facing: tuple[str, ...]  # receptacles within reach; none in the middle of the room
@@ -50,11 +52,6 @@ class HomeState(State):
         facts += [f"{thing.capitalize()} is {_listed(states)}." for thing, states in self.changed.items()]
         facts.append("The task is done." if self.done else "The task is not done.")
         return facts
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """What is faced, held, seen, open and changed."""
-        return CLAIMS
 
     def structured(self) -> dict[str, Any]:
         """The same as named values."""

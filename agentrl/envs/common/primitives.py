@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from agentrl.core.parsing import Turn, extract_answer, quote
+from agentrl.core.parsing import Turn, extract_answer, quote, turn_of
 from agentrl.core.tools import function_schema
 
 Point = tuple[float, float, float]  # millimetres
@@ -63,8 +63,6 @@ class Grammar:
 
     def read_turn(self, text: Any, max_actions: int) -> Turn:
         """Up to `max_actions` actions of a bare or tagged response; total, whatever the response is."""
-        if not isinstance(text, str):
-            return Turn([], f"an action is text, not {type(text).__name__}")
         answer, problem = extract_answer(text)
         if answer is None:
             return Turn([], problem)
@@ -73,13 +71,7 @@ class Grammar:
         # Split no further than needed: the text may be a million actions long.
         pieces = answer.split(SEPARATOR, max_actions)
         surplus = pieces.pop().count(SEPARATOR) + 1 if len(pieces) > max_actions else 0
-        actions: list[Action] = []
-        for piece in pieces:
-            action = self.read_action(piece)
-            if isinstance(action, str):
-                return Turn(actions, action, surplus)
-            actions.append(action)
-        return Turn(actions, None, surplus)
+        return turn_of(map(self.read_action, pieces), surplus)
 
     def read_action(self, text: str) -> Action | str:
         """The action, or what is wrong with it."""

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.claims import Claims
 from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import uniform
@@ -29,17 +28,14 @@ DEFAULT_HOLE_PROBABILITY = 0.2
 class FrozenLakeState(GridState):
     """The lake as rows of `_ O G P X *`."""
 
+    scored = FROZENLAKE
+
     def natural(self) -> list[str]:
         """Where the target and every hole are, seen from the player."""
         (player,) = self.find("PX*")
         (target,) = self.find("G*")
         holes = numbered("hole", self.find("OX"))
         return [relation(name, cell, "the player", player) for name, cell in [("target", target), *holes]]
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """What judges can score."""
-        return FROZENLAKE
 
     def structured(self) -> dict[str, Any]:
         """Positions as [row, column]."""

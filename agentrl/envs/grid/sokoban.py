@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.claims import Claims
 from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import splitmix64_int, uniform
@@ -28,17 +27,14 @@ WALL, FLOOR, TARGET, BOX, PLAYER, STORED, STANDING = range(7)  # stored: box on 
 class SokobanState(GridState):
     """The room as rows of `# _ O X P * S`."""
 
+    scored = SOKOBAN
+
     def natural(self) -> list[str]:
         """Boxes and targets seen from the player, then targets seen from each box."""
         (player,) = self.find("PS")
         boxes, targets = numbered("box", self.find("X*")), numbered("target", self.find("O*S"))
         facts = [relation(name, cell, "the player", player) for name, cell in boxes + targets]
         return facts + [relation(name, cell, box, origin) for box, origin in boxes for name, cell in targets]
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """What judges can score."""
-        return SOKOBAN
 
     def structured(self) -> dict[str, Any]:
         """Positions as [row, column]."""

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import whole_number
+from agentrl.core.arguments import one_of, whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn, quote
@@ -94,10 +94,8 @@ class GridWorld(AgentEnv[Any, Any]):
         max_actions_per_turn: int = 3,
         **others: Any,
     ) -> None:
-        if kind not in KINDS:
-            raise ConfigError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
         super().__init__(max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, **others)
-        self.kind, self.size = kind, size
+        self.kind, self.size = one_of("kind", kind, KINDS), size
         if kind == "grid":  # one primitive action a step, the same number of them an episode
             self.max_turns, self.max_actions_per_turn = self.max_turns * self.max_actions_per_turn, 1
         self.image_size = whole_number("image_size", image_size, at_least=4 * size, at_most=4096)

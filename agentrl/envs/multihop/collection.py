@@ -38,6 +38,8 @@ class Page(NamedTuple):
 class Collection:
     """A searchable corpus and the questions of each split."""
 
+    recipe: tuple[Callable[..., Collection], tuple[Any, ...]]  # what opens it, and with which arguments
+
     def __init__(self, folder: str, index: RepairingIndex, questions: Asked) -> None:
         self.folder, self.index, self.questions = folder, index, questions  # a folder of the cache
         self.find = lru_cache(SEARCHES_KEPT)(self._find)
@@ -46,6 +48,9 @@ class Collection:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[Any, ...]]:
+        return self.recipe  # every process has or opens its own
 
     def pages(self, numbers: Sequence[int]) -> list[Page]:
         """The pages with these numbers."""

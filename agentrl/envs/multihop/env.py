@@ -9,21 +9,27 @@ from typing import Any, ClassVar
 import msgspec
 from gymnasium import spaces
 
-from agentrl.core.arguments import whole_number
+from agentrl.core.arguments import one_of, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import CLOSE, OPEN, Turn
 from agentrl.core.spaces import AnyText
-from agentrl.core.tools import function_schema
+from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
 from agentrl.envs.common.search.encoders import PACKAGE
-from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, Action, plain, read_turn
+from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, plain, read_turn
 from agentrl.envs.multihop.answers import exact_match, f1
 from agentrl.envs.multihop.collection import RANKINGS
-from agentrl.envs.multihop.opening import Source, open_collection
+from agentrl.envs.multihop.opening import open_collection
 from agentrl.envs.multihop.questions import Find, Question
 from agentrl.envs.multihop.state import Made, Saved, SearchState
 
 MOST_CALLS = 16  # of a turn
+WORDS = f"Words to search for, {MAX_QUERY} characters at most."
+ANSWER = f"A name, a number or a few words, {MAX_ANSWER} characters at most."
+TOOLS = (
+    TextTool("search", "Search the encyclopaedia.", "query", WORDS),
+    TextTool("answer", "Give the final answer.", "text", ANSWER),
+)
 PROMPT = """\
 Answer a question with the help of a search engine over {pages:,} pages of an encyclopaedia. No single page holds the \
 answer: find a page that the question names, read there what to look for next, and go on from page to page.
@@ -150,15 +156,13 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
         super().__init__(
             max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, invalid_penalty=invalid_penalty, **others
         )
-        if ranking not in RANKINGS:
-            raise ConfigError(f"ranking must be one of {', '.join(RANKINGS)}; got {ranking!r}")
         if not isinstance(embedder, (str, os.PathLike)):
             raise ConfigError(f"embedder must be {PACKAGE!r} or a folder; got {embedder!r}")
         self.hits = whole_number("hits", hits, at_least=1, at_most=20)
         self.passage_words = whole_number("passage_words", passage_words, at_least=1)
-        self.ranking, self.embedder, self.keep_passages = ranking, os.fspath(embedder), bool(keep_passages)
-        self._source = Source.checked(pages, world_seed, questions, corpus, aliases, cuts)
-        self.collection = open_collection(self._source)
+        self.ranking, self.embedder = one_of("ranking", ranking, RANKINGS), os.fspath(embedder)
+        self.keep_passages = bool(keep_passages)
+        self.collection = open_collection(pages, world_seed, questions, corpus, aliases, cuts)
         self.collection.of_split(self.split)
         if ranking != "bm25":
             self.collection.dense(self.embedder)
@@ -198,15 +202,15 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
     def _read(self, action: Any) -> Turn:
         return read_turn(action, self.max_actions_per_turn)
 
-    def _act(self, primitive: Action) -> Outcome:
-        if primitive.name == "answer":
-            self._given = primitive.words
-            right = exact_match(primitive.words, self.question.accepted)
+    def _act(self, call: Call) -> Outcome:
+        if call.tool == "answer":
+            self._given = call.argument
+            right = exact_match(call.argument, self.question.accepted)
             feedback = "The answer is right." if right else "The answer is wrong."
             return Outcome({"exact_match": float(right)}, True, True, right, feedback)
         before = self._seen
-        pages = list(self._hits(primitive.words))
-        self._made.append(Made(primitive.words, pages, self._turn or 0))
+        pages = list(self._hits(call.argument))
+        self._made.append(Made(call.argument, pages, self._turn or 0))
         new = [page for page in pages if page not in before]
         return Outcome({}, bool(new), feedback="" if pages else "Nothing was found.")
 
@@ -292,12 +296,7 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """Two tools, `search` and `answer`."""
-        query = {"type": "string", "description": f"Words to search for, {MAX_QUERY} characters at most."}
-        text = {"type": "string", "description": f"A name, a number or a few words, {MAX_ANSWER} characters at most."}
-        return [
-            function_schema("search", "Search the encyclopaedia.", {"query": query}),
-            function_schema("answer", "Give the final answer.", {"text": text}),
-        ]
+        return schemas_of(TOOLS)
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """A call as text. Brackets, which could end it, mean nothing to the search engine nor to how answers are
@@ -308,9 +307,7 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """A turn as calls."""
-        calls = self._read(action).actions
-        named = {"search": "query", "answer": "text"}
-        return [{"name": call.name, "arguments": {named[call.name]: call.words}} for call in calls] or None
+        return calls_as_json(TOOLS, self._read(action).actions)
 
     def _observe(self) -> dict[str, str]:
         lines = [f"{self._heading()} {self._feedback}".strip(), f"Question: {self.question.text}"]
@@ -351,12 +348,3 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
                 raise ValueError("there is no such page")
         self._restore_walk(saved.index, saved.stride)
         self._place, self._made, self._given = saved.place, saved.made, saved.given
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        del state["collection"]  # every process has or opens its own
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.collection = open_collection(self._source)

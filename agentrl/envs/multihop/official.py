@@ -14,12 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from agentrl.core.cache import cache_dir
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular, sha256_of
-from agentrl.envs.common.search import RepairingIndex
-from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.common.search import kept_index
 from agentrl.envs.multihop.actions import MAX_ANSWER, plain
 from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection, kept_questions
@@ -30,7 +28,7 @@ CUTS = ("hash", "none")
 _AT_BYTE = re.compile(r"byte (\d+)")
 _REFERENCE = re.compile(r"#(\d+)")
 KEYS = {"question", "question_text", "title", "contents", "Q_id"}  # of a question or a page; else a table of pages
-Files = Sequence[tuple[str, str]]
+Files = tuple[tuple[str, str], ...]  # split, or "" for all splits, and file
 T = TypeVar("T")
 
 
@@ -269,8 +267,5 @@ def build_official(files: Files, corpus: str | None, aliases: str | None, cuts: 
     fingerprint = f"files-{key.hexdigest()[:24]}"
     folder, source = f"multihop/{fingerprint}", DataSet(files, corpus, aliases, cuts)
     questions = kept_questions(folder, source.questions)
-    with progress_bar("indexing pages, once") as progress:
-        index = RepairingIndex(
-            cache_dir() / folder, source.documents, fingerprint=fingerprint, processes=2, progress=progress
-        )
+    index = kept_index(folder, source.documents, "indexing pages, once", fingerprint=fingerprint, processes=2)
     return Collection(folder, index, questions)

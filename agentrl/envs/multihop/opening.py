@@ -3,70 +3,72 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
-from agentrl.core.arguments import whole_number
-from agentrl.core.cache import cache_dir
+from agentrl.core.arguments import one_of, optional_path, whole_number
+from agentrl.core.cache import cache_dir, shared
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
-from agentrl.envs.multihop.collection import Collection
-from agentrl.envs.multihop.official import CUTS, build_official
-from agentrl.envs.multihop.world.build import build_world
-from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST
+from agentrl.envs.common.search import RepairingIndex
+from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.multihop.collection import Collection, kept_questions
+from agentrl.envs.multihop.official import CUTS, Files, build_official
+from agentrl.envs.multihop.world.asking import Asker
+from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST, VERSION
+from agentrl.envs.multihop.world.pages import Pages
+from agentrl.envs.multihop.world.relations import data_digest
 
 KEPT = 4  # collections of a process
+SHARES = {"train": 0.2, "dev": 0.025, "test": 0.025}  # questions for each page of the world
+AMONG = 3  # first hits among which the clues of a question must bring up their page
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where pages and questions come from."""
-
-    pages: int
-    seed: int
-    questions: tuple[tuple[str, str], ...] = ()  # split, or "" for all splits, and file
-    corpus: str | None = None
-    aliases: str | None = None
-    cuts: str = "hash"
-
-    @classmethod
-    def checked(cls, pages: Any, seed: Any, questions: Any, corpus: Any, aliases: Any, cuts: Any) -> Source:
-        """The arguments of an environment, checked without looking at any file."""
-        pages = whole_number("pages", pages, at_least=SMALLEST, at_most=LARGEST)
-        seed = whole_number("world_seed", seed, at_least=0)
-        if cuts not in CUTS:
-            raise ConfigError(f"cuts must be one of {', '.join(CUTS)}; got {cuts!r}")
-        for name, value in (("corpus", corpus), ("aliases", aliases)):
-            if value is not None and not isinstance(value, (str, os.PathLike)):
-                raise ConfigError(f"{name} must be a path or None; got {value!r}")
-            if value is not None and questions is None:
-                raise ConfigError(f"{name} belongs to a file of questions; it needs questions")
-        given = questions if isinstance(questions, Mapping) else {} if questions is None else {"": questions}
-        for split, path in given.items():
-            known = split in SPLITS or not isinstance(questions, Mapping)
-            if not known or not isinstance(path, (str, os.PathLike)):
-                raise ConfigError(
-                    f"questions must be a path, or a path for each of {', '.join(SPLITS)}; got {questions!r:.200}"
-                )
-        files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
-        corpus, aliases = (None if value is None else os.fspath(value) for value in (corpus, aliases))
-        return cls(pages, seed, files, corpus, aliases, cuts)
+def open_collection(pages: Any, seed: Any, questions: Any, corpus: Any, aliases: Any, cuts: Any) -> Collection:
+    """The collection of an environment's arguments: one for each process, however many environments share it."""
+    pages = whole_number("pages", pages, at_least=SMALLEST, at_most=LARGEST)
+    seed = whole_number("world_seed", seed, at_least=0)
+    one_of("cuts", cuts, CUTS)
+    corpus, aliases = optional_path("corpus", corpus), optional_path("aliases", aliases)
+    for name, value in (("corpus", corpus), ("aliases", aliases)):
+        if value is not None and questions is None:
+            raise ConfigError(f"{name} belongs to a file of questions; it needs questions")
+    given = questions if isinstance(questions, Mapping) else {} if questions is None else {"": questions}
+    for split, path in given.items():
+        known = split in SPLITS or not isinstance(questions, Mapping)
+        if not known or not isinstance(path, (str, os.PathLike)):
+            raise ConfigError(
+                f"questions must be a path, or a path for each of {', '.join(SPLITS)}; got {questions!r:.200}"
+            )
+    files = tuple(sorted((str(split), os.fspath(path)) for split, path in given.items()))
+    return _opened(pages, seed, files, corpus, aliases, cuts)
 
 
-_lock = threading.Lock()
+@shared(KEPT)
+def _opened(pages: int, seed: int, files: Files, corpus: str | None, aliases: str | None, cuts: str) -> Collection:
+    made = build_official(files, corpus, aliases, cuts) if files else build_world(seed, pages)
+    made.recipe = _opened, (pages, seed, files, corpus, aliases, cuts)
+    return made
 
 
-def open_collection(source: Source) -> Collection:
-    """One for each process, however many environments share it."""
-    with _lock:
-        return _open(source, str(cache_dir()))
+def build_world(seed: int, size: int) -> Collection:
+    """The encyclopaedia of a seed and its questions."""
+    fingerprint = f"world-{VERSION}-{data_digest()}-{seed}-{size}"
+    folder = f"multihop/{fingerprint}"
+    pages = cache(lambda: Pages(seed, size))  # made at most once, and only if something of it is missing
+    with progress_bar(f"writing an encyclopaedia of {size:,} pages, once") as progress:
+        index = RepairingIndex(cache_dir() / folder, pages, fingerprint=fingerprint, processes=1, progress=progress)
 
+        def ask() -> dict[str, list]:
+            def finds(query: str, page: int) -> bool:
+                return any(hit.number == page for hit in index.search(query, AMONG))
 
-@lru_cache(maxsize=KEPT)
-def _open(source: Source, cache: str) -> Collection:
-    if not source.questions:
-        return build_world(source.seed, source.pages)
-    return build_official(source.questions, source.corpus, source.aliases, source.cuts)
+            asked = {}
+            for done, split in enumerate(SPLITS):
+                progress(f"asking questions of split {split}", done, len(SPLITS))
+                asked[split] = list(Asker(pages().world, split, finds).questions(round(SHARES[split] * size)))
+            return asked
+
+        questions = kept_questions(folder, ask)
+    return Collection(folder, index, questions)

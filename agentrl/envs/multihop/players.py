@@ -2,49 +2,37 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import gymnasium as gym
-
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import CLOSE, OPEN
-from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
+from agentrl.envs.common.players import ScriptedPlayer
 from agentrl.envs.multihop.actions import MAX_ANSWER, plain
 from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection
 
+NO_BRACKETS = str.maketrans("()", "  ")
 
-class Guesser(ABC):
+
+class Guesser(ScriptedPlayer):
     """Answers at once, or after one search of the question as it stands (`searches`)."""
 
-    name, searches = "", False
+    searches = False
 
-    def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed
-
-    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
-        """One turn for each environment."""
-        turns = []
-        for env in require_envs(self.name, conversations, envs):
-            base: Any = env.unwrapped
-            if not isinstance(getattr(base, "collection", None), Collection):
-                raise ConfigError(f"{self.name} plays questions over a corpus; got {type(base).__name__}")
-            if self.searches and not base.state().queries:
-                turns.append(as_generation(f"search({plain(base.question.text.translate(NO_BRACKETS))[:400]})"))
-            else:
-                turns.append(as_generation(f"{OPEN}{self.guess(base)}{CLOSE}"))
-        return turns
+    def turn(self, env: Any) -> str:
+        """The search or the answer."""
+        if not isinstance(getattr(env, "collection", None), Collection):
+            raise ConfigError(f"{self.name} plays questions over a corpus; got {type(env).__name__}")
+        if self.searches and not env.state().queries:
+            return f"search({plain(env.question.text.translate(NO_BRACKETS))[:400]})"
+        return f"{OPEN}{self.guess(env)}{CLOSE}"
 
     @abstractmethod
     def guess(self, base: Any) -> str:
         """The answer."""
-
-
-NO_BRACKETS = str.maketrans("()", "  ")
 
 
 class Commonest(Guesser):

@@ -19,6 +19,8 @@ CLAIMS = Claims(values=(Value("searches"), Value("found", many=True), Value("mis
 class SearchState(State):
     """What the agent cannot see are `answers`, `support`, `kind` and, before they are found, the missing pages."""
 
+    scored = CLAIMS
+
     question: str
     answers: tuple[str, ...]  # the answer, then its aliases
     kind: str
@@ -37,11 +39,6 @@ class SearchState(State):
         facts.append(f"{len(self.support) - len(self.found)} supporting pages are missing.")
         facts.append("No answer is given." if self.given is None else f"The answer given is {quote(self.given, 200)}.")
         return facts
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """How many searches, which supporting pages are found, how many are missing, whether there is an answer."""
-        return CLAIMS
 
     def structured(self) -> dict[str, Any]:
         """The same as named values."""

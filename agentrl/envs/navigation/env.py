@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import finite_number, positive_number, whole_number
+from agentrl.core.arguments import finite_number, one_of, positive_number, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn
@@ -384,13 +384,6 @@ class _Saved(msgspec.Struct):
 
 def _nearest(sighting: Sighting) -> tuple[float, str, str]:
     return sighting.distance_to_player, sighting.type, sighting.direction_to_player
-
-
-def one_of(name: str, value: Any, known: tuple[Any, ...]) -> Any:
-    """`value`, or a `ConfigError` that lists what it may be."""
-    if not any(value is each or (isinstance(each, str) and value == each) for each in known):
-        raise ConfigError(f"{name} must be one of {', '.join(map(str, known))}; got {value!r}")
-    return value
 
 
 def in_range(name: str, value: Any, low: float, high: float) -> float:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentrl.core.claims import Claims
 from agentrl.core.state import State
 from agentrl.envs.navigation.claims import HOME
 
@@ -55,6 +54,8 @@ class Sighting:
 class NavigationState(State):
     """The target and what is in view, seen from the agent; and where the agent stands, to repeat it all."""
 
+    scored = HOME
+
     target_obj_type: str
     target_distance_to_player: float
     target_direction_to_player: str
@@ -65,11 +66,6 @@ class NavigationState(State):
     y: float
     heading: str
     tilt: int
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """What judges can score."""
-        return HOME
 
     def natural(self) -> list[str]:
         """The target first, then what is in view."""

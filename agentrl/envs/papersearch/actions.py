@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
-from agentrl.core.parsing import Turn, extract_answer, quote
+from agentrl.core.parsing import Turn, extract_answer, one_line, quote, turn_of
+from agentrl.envs.common.calls import Call
 
 SEARCH, EXPAND, FINISH = "search", "expand", "finish"
 MOST_CHARACTERS = 1_000  # of a query
@@ -16,59 +17,40 @@ _BETWEEN = re.compile(rf"[;\n]|(?<=\)),(?=\s{{0,4}}(?:{_NAMES})\s{{0,4}}\()", re
 _LINES = re.compile(r"[;\s]+")
 
 
-class Call(NamedTuple):
-    """One use of a tool."""
-
-    tool: str
-    argument: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.tool}({self.argument})"
-
-
 def plain(text: str) -> str:
     """A query as it is kept and shown: on one line, without what nobody can read and what could pass for a tag."""
-    text = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(text.replace("<", " ").replace(">", " ").split())
+    return one_line(text.replace("<", " ").replace(">", " "))
 
 
-def one_line(text: str) -> str:
+def unbroken(text: str) -> str:
     """Free text as an argument that ends no call."""
     return _LINES.sub(" ", text)
 
 
 def read_turn(action: Any, most: int) -> Turn:
     """Up to `most` calls, bare or between `<answer>` tags."""
-    if not isinstance(action, str):
-        return Turn([], f"an action is text, not {type(action).__name__}")
     answer, problem = extract_answer(action)
     if answer is None:
         return Turn([], problem)
-    calls: list[Call] = []
     pieces = [piece for piece in map(str.strip, _BETWEEN.split(answer)) if piece]
-    for piece in pieces[:most]:
-        call, problem = _read_call(piece)
-        if call is None:
-            break
-        calls.append(call)
-    surplus = max(0, len(pieces) - most)
-    return Turn(calls, problem, surplus) if pieces else Turn([], "no call given")
+    return turn_of(map(_read_call, pieces[:most] or [""]), max(0, len(pieces) - most))
 
 
-def _read_call(piece: str) -> tuple[Call | None, str | None]:
+def _read_call(piece: str) -> Call | str:
+    """The call, or what is wrong with it."""
+    if not piece:
+        return "no call given"
     if len(piece) > MOST_CHARACTERS + 50:
-        return None, f"a query has at most {MOST_CHARACTERS:,} characters; this call has {len(piece):,}"
+        return f"a query has at most {MOST_CHARACTERS:,} characters; this call has {len(piece):,}"
     found = _CALL.fullmatch(piece)
     if found is None:
-        return None, f"{quote(piece)} is no call of search, expand or finish"
+        return f"{quote(piece)} is no call of search, expand or finish"
     tool, argument = found[1].lower(), found[2].strip()
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
         argument = argument[1:-1]
     argument = plain(argument)
     if len(argument) > MOST_CHARACTERS:
-        return None, f"a query has at most {MOST_CHARACTERS:,} characters; got {len(argument):,}"
+        return f"a query has at most {MOST_CHARACTERS:,} characters; got {len(argument):,}"
     if not argument and tool != FINISH:
-        return None, f"{tool} needs {'words' if tool == SEARCH else 'the id of a paper'}"
-    if argument and tool == FINISH:
-        return None, "finish takes no argument"
-    return Call(tool, argument), None
+        return f"{tool} needs {'words' if tool == SEARCH else 'the id of a paper'}"
+    return "finish takes no argument" if argument and tool == FINISH else Call(tool, argument)

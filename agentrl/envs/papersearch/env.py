@@ -10,15 +10,15 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import number_from_zero, whole_number
+from agentrl.core.arguments import number_from_zero, one_of, true_or_false, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
-from agentrl.core.tools import function_schema
-from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, Call, one_line, plain, read_turn
+from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
+from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, plain, read_turn, unbroken
 from agentrl.envs.papersearch.library import MOST_CITATIONS, MOST_REFERENCES, Question, open_library
-from agentrl.envs.papersearch.plans import right_calls
+from agentrl.envs.papersearch.players import right_calls
 from agentrl.envs.papersearch.state import PaperSearchState, Saved
 
 BEST = 3  # so many newly found papers count
@@ -30,6 +30,13 @@ ABSTRACT_WORDS = 400
 SAMPLES = (
     *(f"search({words})" for words in ("recent papers", "graph neural networks", "medical images", "language models")),
     *("expand(P000001)", "expand(P050000)", "finish()"),
+)
+TOOLS = (
+    TextTool(SEARCH, "Search for papers.", "query", "Words to search titles and abstracts for."),
+    TextTool(
+        EXPAND, "Find the papers that cite a paper, and those it cites.", "paper_id", "The id of a paper in the list."
+    ),
+    TextTool(FINISH, "End the task."),
 )
 PROMPT = """\
 You are a research assistant. Find all papers that answer the user's question.
@@ -201,23 +208,18 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
         invalid_penalty: float = FAULT,
         **others: Any,
     ) -> None:
-        if paid not in PAID:
-            raise ConfigError(f"paid must be one of {', '.join(PAID)}; got {paid!r}")
-        for name, value in (("show_scores", show_scores), ("show_details", show_details)):
-            if not isinstance(value, bool):
-                raise ConfigError(f"{name} must be True or False; got {value!r}")
         super().__init__(
             max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, invalid_penalty=invalid_penalty, **others
         )
-        self.paid, self.shown = paid, whole_number("shown", shown, at_least=2, at_most=200)
+        self.paid, self.shown = one_of("paid", paid, PAID), whole_number("shown", shown, at_least=2, at_most=200)
+        self.show_details = true_or_false("show_details", show_details)
         self.threshold = number_from_zero("threshold", threshold)
         self.costs = {
             SEARCH: number_from_zero("search_cost", search_cost),
             EXPAND: number_from_zero("expand_cost", expand_cost),
         }
-        self._library_arguments = library_seed, papers, data_dir
-        self.library = open_library(*self._library_arguments)
-        self.show_scores, self.show_details = show_scores and self.library.scored, show_details
+        self.library = open_library(library_seed, papers, data_dir)
+        self.show_scores = true_or_false("show_scores", show_scores) and self.library.scored
         self.observation_space = spaces.Dict({"text": AnyText()})
         self.action_space = AnyText(SAMPLES, max_words=self.max_actions_per_turn, separator=SEPARATOR)
 
@@ -247,11 +249,8 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     def about_task(self) -> dict[str, Any]:
         """The field, how many facets are asked for, how many papers answer the question."""
-        return {
-            "group": self._asked.group,
-            "complexity": len(self._asked.asks),
-            "relevant": len(self._wanted),
-        }
+        asked = self._asked
+        return {"group": asked.group, "complexity": len(asked.asks), "relevant": len(self._wanted)}
 
     # ------------------------------------------------------------------ a turn
 
@@ -323,9 +322,8 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     def metrics(self) -> dict[str, float]:
         """F1@all and Recall@all of the pool, and how the tools were used."""
-        given = (
-            sum(grade >= self.threshold for grade in self._pool.values()) if self.library.scored else len(self._pool)
-        )
+        lowest = self.threshold if self.library.scored else 0.0
+        given = sum(grade >= lowest for grade in self._pool.values())
         precision = self._found / given if given else 0.0
         tools = [call.tool for call in self._done.values()]
         calls = len(tools) + self._repeated
@@ -393,27 +391,15 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """`search`, `expand` and `finish`."""
-        query = {"type": "string", "description": "Words to search titles and abstracts for."}
-        paper = {"type": "string", "description": "The id of a paper in the list."}
-        return [
-            function_schema(SEARCH, "Search for papers.", {"query": query}),
-            function_schema(EXPAND, "Find the papers that cite a paper, and those it cites.", {"paper_id": paper}),
-            function_schema(FINISH, "End the task.", {}),
-        ]
+        return schemas_of(TOOLS)
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """A call as text on one line."""
-        return str(Call(name, one_line(next(iter(arguments.values()), ""))))
+        return str(Call(name, unbroken(next(iter(arguments.values()), ""))))
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """A turn as calls."""
-        key = {SEARCH: "query", EXPAND: "paper_id"}
-        calls = read_turn(action, self.max_actions_per_turn).actions
-        found = [
-            {"name": call.tool, "arguments": {key[call.tool]: call.argument} if call.tool in key else {}}
-            for call in calls
-        ]
-        return found or None
+        return calls_as_json(TOOLS, self._read(action).actions)
 
     # ------------------------------------------------------------------ what the agent sees
 
@@ -483,15 +469,8 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
     # ------------------------------------------------------------------ fork
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "index": self._index,
-            "stride": self._stride,
-            "task": self._task_id,
-            "done": [list(call) for call in self._done.values()],
-            "repeated": self._repeated,
-            "invalid": self._invalid,
-            "finished": self._finished,
-        }
+        done, tally = list(self._done.values()), (self._repeated, self._invalid, self._finished)
+        return msgspec.structs.asdict(Saved(self._index, self._stride, self._task_id, done, *tally))
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, Saved)
@@ -499,22 +478,10 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
         self._begin(self._find_task(saved.task))
         if len(saved.done) > self.max_turns * self.max_actions_per_turn:
             raise ValueError("it has more calls than an episode can have")
-        for tool, argument in saved.done:
-            self._replay(Call(tool, argument))
+        for call in saved.done:
+            if _key(call) in self._done or call.tool not in (SEARCH, EXPAND):
+                raise ValueError("it has a call that cannot have been made")
+            if call.tool == EXPAND and self.library.number(call.argument) not in self._pool:
+                raise ValueError("it has expanded a paper that is not in the pool")
+            self._run_call(call)
         self._repeated, self._invalid, self._finished = saved.repeated, saved.invalid, saved.finished
-
-    def _replay(self, call: Call) -> None:
-        if _key(call) in self._done or call.tool not in (SEARCH, EXPAND):
-            raise ValueError("it has a call that cannot have been made")
-        if call.tool == EXPAND and self.library.number(call.argument) not in self._pool:
-            raise ValueError("it has expanded a paper that is not in the pool")
-        self._run_call(call)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        del state["library"]  # every process has or opens its own
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.library = open_library(*self._library_arguments)

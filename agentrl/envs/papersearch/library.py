@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.arguments import whole_number
-from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.core.cache import builder_lock, cache_dir, shared
 from agentrl.core.env import SPLITS
-from agentrl.envs.common.search import IndexCorrupt, RepairingIndex
+from agentrl.envs.common.search import IndexCorrupt, RepairingIndex, kept_index
 from agentrl.envs.common.search.build import progress_bar, scratch_folder
 from agentrl.envs.common.search.storage import CheckedFile, write_file
 from agentrl.envs.papersearch import words as writing
@@ -74,6 +74,7 @@ class Library(ABC):
 
     scored = True  # does every paper have a grade, so that those of grade zero can be left out?
     index: RepairingIndex
+    arguments: tuple[int, int, str | None]  # of `open_library`
     _arrays: CheckedFile
 
     def __init__(self) -> None:
@@ -82,13 +83,15 @@ class Library(ABC):
         self.question = lru_cache(QUESTIONS_KEPT)(self._question)
         self._task_sets = lru_cache(len(SPLITS))(lambda split: frozenset(self.tasks(split)))
 
-    @abstractmethod
     def __len__(self) -> int:
-        """How many papers."""
+        return len(self.index)
 
-    @abstractmethod
+    def __reduce__(self) -> tuple[Callable[..., Library], tuple[Any, ...]]:
+        return open_library, self.arguments  # every process has or opens its own
+
     def paper_id(self, number: int) -> str:
         """The id of a paper by its number."""
+        return self.paper(number).id
 
     @abstractmethod
     def number(self, paper_id: str) -> int | None:
@@ -133,8 +136,7 @@ class PaperTexts:
     """The papers of a generated library as documents; each is written from its traits when it is asked for."""
 
     def __init__(self, seed: int, size: int) -> None:
-        self._file = open_arrays(seed, size)
-        self._size = size
+        self.arrays, self._size = open_arrays(seed, size), size
         self.recipe = f"{__name__}:PaperTexts", {"seed": seed, "size": size}
 
     def __len__(self) -> int:
@@ -146,12 +148,11 @@ class PaperTexts:
 
     def traits(self, number: int) -> tuple[list[int], list[int]]:
         """The facets of a paper and the bytes that decide its wording."""
-        rows = (
-            self._file.array(name, number * width, (number + 1) * width).tolist()
-            for name, width in (("facets", len(FACETS)), ("traits", writing.TRAITS))
-        )
-        facets, traits = rows
-        return facets, traits
+
+        def row(name: str, width: int) -> list[int]:
+            return self.arrays.array(name, number * width, (number + 1) * width).tolist()
+
+        return row("facets", len(FACETS)), row("traits", writing.TRAITS)
 
 
 def paper_id(number: int) -> str:
@@ -165,29 +166,28 @@ def fingerprint(seed: int, size: int) -> str:
 
 
 def open_arrays(seed: int, size: int) -> CheckedFile:
-    """The papers as arrays in a mapped file of the cache, drawn if they are not there."""
-    folder = cache_dir() / "papersearch" / fingerprint(seed, size)
-    path = folder / "papers.arrays"
-    try:
+    """The papers as arrays."""
+
+    def draw() -> dict[str, np.ndarray]:
+        with progress_bar(f"drawing {size:,} papers, once") as report:
+            return draw_papers(seed, size, report)
+
+    return kept_arrays(cache_dir() / "papersearch" / fingerprint(seed, size) / "papers.arrays", draw)
+
+
+def kept_arrays(path: Path, draw: Callable[[], dict[str, np.ndarray]]) -> CheckedFile:
+    """Flat arrays in a mapped file of the cache, drawn and written, all or nothing, if they are not there."""
+    with suppress(IndexCorrupt):
         return CheckedFile(path)
-    except IndexCorrupt:
-        pass
     with builder_lock(path):
-        try:
+        with suppress(IndexCorrupt):
             return CheckedFile(path)  # another process has drawn them while we waited
-        except IndexCorrupt:
-            with progress_bar(f"drawing {size:,} papers, once") as report:
-                store_arrays(path, draw_papers(seed, size, report))
+        flat = {name: np.ascontiguousarray(array).ravel() for name, array in draw().items()}
+        shapes = {name: (array.dtype.str, len(array)) for name, array in flat.items()}
+        with scratch_folder(path.parent) as scratch, write_file(path, scratch, shapes, {}) as mapped:
+            for name, array in flat.items():
+                mapped[name][:] = array
     return CheckedFile(path)
-
-
-def store_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Flat arrays in a file that `CheckedFile` opens, all or nothing."""
-    flat = {name: np.ascontiguousarray(array).ravel() for name, array in arrays.items()}
-    shapes = {name: (array.dtype.str, len(array)) for name, array in flat.items()}
-    with scratch_folder(path.parent) as scratch, write_file(path, scratch, shapes, {}) as mapped:
-        for name, array in flat.items():
-            mapped[name][:] = array
 
 
 class GeneratedLibrary(Library):
@@ -197,34 +197,24 @@ class GeneratedLibrary(Library):
         super().__init__()
         self._size = size
         self._texts = PaperTexts(seed, size)
-        self._arrays = open_arrays(seed, size)
-        with progress_bar(f"indexing {size:,} papers, once") as progress:
-            self.index = RepairingIndex(
-                cache_dir() / "papersearch" / fingerprint(seed, size),
-                lambda: PaperTexts(seed, size),
-                fingerprint=fingerprint(seed, size),
-                processes=1,
-                progress=progress,
-            )
+        self._arrays = self._texts.arrays
+        self.index = kept_index(
+            f"papersearch/{fingerprint(seed, size)}",
+            lambda: PaperTexts(seed, size),
+            f"indexing {size:,} papers, once",
+            fingerprint=fingerprint(seed, size),
+        )
         self._facets = self._arrays.array("facets").reshape(size, len(FACETS))
         self._tasks = lru_cache(1)(self._all_tasks)
-
-    def __len__(self) -> int:
-        return self._size
 
     def _paper(self, number: int) -> Paper:
         facets, traits = self._texts.traits(number)
         people = self._arrays.array("people", number * 5, number * 5 + 5).tolist()
         given, family = words().given, words().family
         names = [f"{given[each % len(given)]} {family[each // 7 % len(family)]}" for each in people if each >= 0]
-        return Paper(
-            paper_id(number),
-            writing.title(number, facets, traits),
-            writing.abstract(number, facets, traits),
-            tuple(dict.fromkeys(names)),
-            str(self._arrays.array("years", number, number + 1)[0]),
-            words().venues[facets[0] // PER_FIELD],
-        )
+        title, abstract = writing.title(number, facets, traits), writing.abstract(number, facets, traits)
+        year, venue = self._arrays.array("years", number, number + 1)[0], words().venues[facets[0] // PER_FIELD]
+        return Paper(paper_id(number), title, abstract, tuple(dict.fromkeys(names)), str(year), venue)
 
     def paper_id(self, number: int) -> str:
         """The id of a paper by its number."""
@@ -276,21 +266,18 @@ class GeneratedLibrary(Library):
 
 # ---------------------------------------------------------------------- opening
 
-_lock = threading.Lock()
-
 
 def open_library(seed: Any, size: Any, data_dir: str | os.PathLike[str] | None) -> Library:
     """The library of these arguments: one per process, however many environments share it."""
     seed = whole_number("seed", seed, at_least=0)
     size = whole_number("papers", size, at_least=SMALLEST, at_most=LARGEST)
-    with _lock:
-        return _opened(seed, size, None if data_dir is None else os.fspath(data_dir), str(cache_dir()))
+    return _opened(seed, size, None if data_dir is None else os.fspath(data_dir))
 
 
-@lru_cache(LIBRARIES_KEPT)
-def _opened(seed: int, size: int, data_dir: str | None, cache: str) -> Library:
-    if data_dir is None:
-        return GeneratedLibrary(seed, size)
+@shared(LIBRARIES_KEPT)
+def _opened(seed: int, size: int, data_dir: str | None) -> Library:
     from agentrl.envs.papersearch.official import OfficialLibrary
 
-    return OfficialLibrary(data_dir)
+    library = GeneratedLibrary(seed, size) if data_dir is None else OfficialLibrary(data_dir)
+    library.arguments = seed, size, data_dir
+    return library

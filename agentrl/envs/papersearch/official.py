@@ -16,17 +16,16 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import numpy as np
 
-from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.core.cache import cache_dir
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular
 from agentrl.core.parsing import quote
-from agentrl.envs.common.search import IndexCorrupt, RepairingIndex
+from agentrl.envs.common.search import kept_index
 from agentrl.envs.common.search.build import progress_bar
-from agentrl.envs.common.search.storage import CheckedFile
 from agentrl.envs.papersearch.actions import plain
 from agentrl.envs.papersearch.graph import citation_arrays
-from agentrl.envs.papersearch.library import VERSION, Library, Paper, Question, store_arrays
+from agentrl.envs.papersearch.library import VERSION, Library, Paper, Question, kept_arrays
 
 log = logging.getLogger(__name__)
 ENDINGS = (".jsonl", ".jsonl.gz")
@@ -145,15 +144,8 @@ def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[s
             seen.add(paper_key(shown_as))
             names = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
             abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
-            people = tuple(plain(str(name)) for name in names)
-            found[key] = Paper(
-                shown_as,
-                plain(line.title),
-                plain(abstract),
-                people,
-                plain(str(line.year or "")),
-                plain(line.venue or ""),
-            )
+            title, abstract, year, venue = map(plain, (line.title, abstract, str(line.year or ""), line.venue or ""))
+            found[key] = Paper(shown_as, title, abstract, tuple(plain(str(name)) for name in names), year, venue)
             cites[key] = line.outCitations
     return list(found.items()), cites
 
@@ -170,27 +162,14 @@ class OfficialLibrary(Library):
         stats = [(path.name, path.stat()) for path in paths]
         told = json.dumps([VERSION, [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]])
         print_of_files = blake2b(told.encode(), digest_size=8).hexdigest()
-        home = cache_dir() / "papersearch" / f"files-{print_of_files}"
-        with progress_bar("reading papers, once") as progress:
-            self._arrays = self._open_arrays(home / "papers.arrays")
-            self.index = RepairingIndex(
-                home, partial(_documents, self._folder), fingerprint=print_of_files, processes=1, progress=progress
-            )
+        home, documents = f"papersearch/files-{print_of_files}", partial(_documents, self._folder)
+        with progress_bar("reading papers, once"):
+            self._arrays = kept_arrays(cache_dir() / home / "papers.arrays", partial(_arrays_of, self._folder))
+        self.index = kept_index(home, documents, "indexing papers, once", fingerprint=print_of_files)
         self._keys, self._key_numbers = self._arrays.array("keys"), self._arrays.array("key_numbers")
         self._scores = self._read_scores()
         self.scored = bool(self._scores)
         self._questions = {split: self._read_questions(split) for split in SPLITS}
-
-    def _open_arrays(self, path: Path) -> CheckedFile:
-        try:
-            return CheckedFile(path)
-        except IndexCorrupt:
-            with builder_lock(path):
-                store_arrays(path, _arrays_of(self._folder))
-        return CheckedFile(path)
-
-    def __len__(self) -> int:
-        return len(self.index)
 
     def number(self, paper_id: str) -> int | None:
         """The number of the paper with this id, if there is one."""
@@ -201,10 +180,6 @@ class OfficialLibrary(Library):
         wanted = np.uint64(_hash(key))
         place = int(np.searchsorted(self._keys, wanted))
         return int(self._key_numbers[place]) if place < len(self._keys) and self._keys[place] == wanted else None
-
-    def paper_id(self, number: int) -> str:
-        """The id of a paper by its number."""
-        return self.paper(number).id
 
     def _paper(self, number: int) -> Paper:
         return msgspec.json.decode(self.index.notes([number])[0], type=Paper)

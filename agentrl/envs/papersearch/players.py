@@ -1,52 +1,41 @@
-"""Scripted players: they read the question and the list of papers, and know nothing of the truth."""
+"""Scripted players, which know nothing of the truth, and what somebody who knows it would do: the oracle's calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-
-import gymnasium as gym
+from typing import TYPE_CHECKING
 
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
-from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, Call, one_line, plain
+from agentrl.envs.common.calls import Call
+from agentrl.envs.common.players import ScriptedPlayer
+from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, plain, unbroken
 
 if TYPE_CHECKING:
     from agentrl.envs.papersearch.env import PaperSearchEnv
+    from agentrl.envs.papersearch.library import Library
 
 WINDOWS = (6, 4, 3)  # words of the question in a row
 BEST = 1.0  # the score of an answer
 
 
-class WordSearcher:
+class WordSearcher(ScriptedPlayer):
     """Searches for the question, then for its words a few at a time; expands nothing."""
 
     name = "papersearch-words"
 
-    def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed  # every policy takes one; nothing is random here
-
-    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
-        """A turn full of calls for each environment."""
-        turns = []
-        for env in require_envs(self.name, conversations, envs):
-            base: Any = env.unwrapped
-            if not hasattr(base, "listed"):
-                raise ConfigError(f"the {self.name} policy needs PaperSearch; got {type(base).__name__}")
-            state = base.state()
-            done = {done.casefold() for done in (*state.searches, *state.expanded)}
-            fresh = (call for call in self.calls(base) if call.argument.casefold() not in done)
-            calls = list(islice(dict.fromkeys(fresh), base.max_actions_per_turn)) or [Call(FINISH)]
-            turn = SEPARATOR.join(map(str, calls))
-            if env.has_wrapper_attr("truthful"):  # a wrapper that asks for a format tells the truth around any turn
-                turn = env.get_wrapper_attr("truthful")(turn)
-            turns.append(as_generation(turn))
-        return turns
+    def turn(self, env: PaperSearchEnv) -> str:
+        """As many calls as fit that were not made before."""
+        if not hasattr(env, "listed"):
+            raise ConfigError(f"the {self.name} policy needs PaperSearch; got {type(env).__name__}")
+        state = env.state()
+        done = {done.casefold() for done in (*state.searches, *state.expanded)}
+        fresh = (call for call in self.calls(env) if call.argument.casefold() not in done)
+        return SEPARATOR.join(map(str, islice(dict.fromkeys(fresh), env.max_actions_per_turn))) or f"{FINISH}()"
 
     def calls(self, env: PaperSearchEnv) -> Iterator[Call]:
         """What is worth doing, best first; what was done already is left out later."""
-        words = one_line(plain(env.state().question)).strip("?. ").split()
+        words = unbroken(plain(env.state().question)).strip("?. ").split()
         yield Call(SEARCH, " ".join(words))
         for size in WINDOWS:
             for start in range(len(words) - size + 1):
@@ -79,5 +68,29 @@ class Scout(WordSearcher):
             yield from super().calls(env)
         best = [each for each in listed if (each.score or 0) >= BEST]
         yield from (Call(EXPAND, each.id) for each in best)
-        yield from (Call(SEARCH, one_line(plain(env.library.paper(each.number).title))) for each in best)
+        yield from (Call(SEARCH, unbroken(plain(env.library.paper(each.number).title))) for each in best)
         yield from (Call(EXPAND, each.id) for each in listed)
+
+
+def right_calls(
+    library: Library, missing: Sequence[int], pool: Iterable[int], done: Collection[str], most: int
+) -> list[Call]:
+    """Up to `most` calls, each the one that finds most of what the others leave missing: papers of the `pool` to
+    expand, and searches for the title of a missing paper."""
+    left = set(missing)
+    gains = {
+        Call(EXPAND, library.paper_id(number)): left.intersection(library.neighbours(number).tolist())
+        for number in pool
+    }
+    for number in missing:
+        title = unbroken(plain(library.paper(number).title))
+        if title not in done:
+            gains[Call(SEARCH, title)] = left.intersection(library.search(title))
+    calls: list[Call] = []
+    while left and len(calls) < most:
+        best = max(gains, key=lambda call: len(gains[call] & left), default=None)
+        if best is None or not gains[best] & left:
+            break
+        calls.append(best)
+        left -= gains[best]
+    return calls

@@ -10,6 +10,7 @@ import msgspec
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
+from agentrl.envs.common.calls import Call
 
 CLAIMS = Claims(
     values=(Value("papers", tolerance=0.5), Value("searches", many=True), Value("expanded", many=True), Value("best"))
@@ -19,6 +20,8 @@ CLAIMS = Claims(
 @dataclass(frozen=True)
 class PaperSearchState(State):
     """All but `asks`, `relevant` and `found` can be seen by an agent. Searches and expansions decide the rest."""
+
+    scored = CLAIMS
 
     question: str
     asks: dict[str, str]  # facet -> what of it is asked for
@@ -38,11 +41,6 @@ class PaperSearchState(State):
         facts.append(f"{len(self.found)} papers of the pool answer the question fully.")
         return facts
 
-    @classmethod
-    def claims(cls) -> Claims:
-        """The size of the pool, what was searched for and expanded, and the first paper of the list."""
-        return CLAIMS
-
     def structured(self) -> dict[str, Any]:
         """The same as named values."""
         searches, expanded = list(self.searches), list(self.expanded)
@@ -55,7 +53,7 @@ class Saved(msgspec.Struct):
     index: int
     stride: int
     task: str
-    done: list[tuple[str, str]]
+    done: list[Call]
     repeated: int
     invalid: int
     finished: bool

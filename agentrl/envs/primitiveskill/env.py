@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.arguments import finite_number, one_of, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn
@@ -204,10 +204,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         max_actions_per_turn: int = 2,
         **others: Any,
     ) -> None:
-        if kind not in KINDS:
-            raise ConfigError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
-        if stage_reward not in STAGE_REWARDS:
-            raise ConfigError(f"stage_reward must be one of {', '.join(STAGE_REWARDS)}; got {stage_reward!r}")
+        kind, stage_reward = one_of("kind", kind, KINDS), one_of("stage_reward", stage_reward, STAGE_REWARDS)
         super().__init__(max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, **others)
         self.kind, self.backend, self.stage_reward = kind, backend, stage_reward
         self.success_reward = self.task_reward = finite_number("success_reward", success_reward)

@@ -42,6 +42,8 @@ def spoken(name: str) -> str:
 class SkillState(State):
     """Where everything is; the names are what the prompt keeps to itself."""
 
+    scored = TABLE
+
     instruction: str
     positions: dict[str, tuple[int, int, int]]  # by name, x, y, z of the middle in mm
     values: dict[str, int]  # other measurements, such as drawer_open_value in mm
@@ -53,11 +55,6 @@ class SkillState(State):
         facts = [f"{spoken(name).capitalize()} is at ({x}, {y}, {z})." for name, (x, y, z) in self.positions.items()]
         facts += [f"The {name.replace('_', ' ')} is {value} mm." for name, value in self.values.items()]
         return [*facts, f"The gripper holds {spoken(self.held)}." if self.held else "The gripper is empty."]
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """Every named position, and how far the drawer is open."""
-        return TABLE
 
     def structured(self) -> dict[str, Any]:
         """`<name>_position` as [x, y, z], and the other measurements by name."""

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
-
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
+from agentrl.envs.common.players import ScriptedPlayer
 
 NEUTRAL = "#808080"
 OPENING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">'
 
 
-class ScriptedDrawer:
+class ScriptedDrawer(ScriptedPlayer):
     """Draws what it makes of the target's shapes, the same thing every turn."""
 
-    name = "svg"
-
-    def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed  # every policy takes one; there is nothing to draw by lot here
-
-    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
-        """One drawing for each environment."""
-        turns = []
-        for env in require_envs(self.name, conversations, envs):
-            truth: Any = getattr(env.unwrapped, "state", None)
-            shapes = None if truth is None else truth().to_json().get("target")
-            if not isinstance(shapes, list):
-                raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")
-            drawing = OPENING + "".join(self.elements(shapes)) + "</svg>"
-            if env.has_wrapper_attr("truthful"):  # a wrapper that asks for a format tells the truth around any turn
-                drawing = env.get_wrapper_attr("truthful")(drawing)
-            turns.append(as_generation(drawing))
-        return turns
+    def turn(self, env: Any) -> str:
+        """One drawing."""
+        shapes = env.state().to_json().get("target") if hasattr(env, "state") else None
+        if not isinstance(shapes, list):
+            raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env).__name__} has none")
+        return OPENING + "".join(self.elements(shapes)) + "</svg>"
 
     @abstractmethod
     def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:

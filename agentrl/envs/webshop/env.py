@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.arguments import whole_number
+from agentrl.core.arguments import one_of, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, quote
@@ -240,11 +240,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self._arguments = {**self._arguments, **asdict(chosen)}  # what is in force
         if kind not in ("text", "visual"):
             raise ConfigError(f"kind must be text or visual; got {kind!r}")
-        modes = ("observation_mode", observation_mode, tuple(WRITERS))
-        for name, value, known in (modes, ("draw", draw, DRAWS), ("backend", backend, BACKENDS)):
-            if value not in known:
-                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-        self.kind, self.observation_mode, self.draw, self.backend = kind, observation_mode, draw, backend
+        self.kind, self.observation_mode = kind, one_of("observation_mode", observation_mode, WRITERS)
+        self.draw, self.backend = one_of("draw", draw, DRAWS), one_of("backend", backend, BACKENDS)
         self.pays_success = chosen.reward == "success"
         self.task_reward = SUCCESS_REWARD if self.pays_success else 1.0
         self.reply_format = page_text.REPLY_FORM if chosen.prompt == "admissible" else ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agentrl.core.arguments import one_of
 from agentrl.core.errors import ConfigError, did_you_mean
 
 
@@ -61,9 +62,7 @@ def settings_of(protocol: Any, given: Mapping[str, Any], official: bool) -> Sett
         settings = replace(settings, goals=SUITE.goals, cuts=SUITE.cuts)
     settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
     for name, known in CHOICES.items():
-        value = getattr(settings, name)
-        if value not in known:
-            raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+        one_of(name, getattr(settings, name), known)
     if not official and (settings.goals, settings.cuts) != (SUITE.goals, SUITE.cuts):
         raise ConfigError("goals and cuts choose among the benchmark's goals; they need data_dir")
     return settings

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agentrl.core.arguments import whole_number
-from agentrl.core.cache import cache_dir, cached_arrays
+from agentrl.core.arguments import one_of, optional_path, whole_number
+from agentrl.core.cache import cached_arrays, shared
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.catalogue.generated import MAX_SIZE, SMALLEST, GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Catalogue, Product, read_listing
-from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex
-from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.common.search import CatalogueDocuments, kept_index
 from agentrl.envs.webshop.goals import GeneratedGoals, Goal, Goals
 from agentrl.envs.webshop.official import OfficialCatalogue
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
@@ -106,18 +105,14 @@ class ShopSpec:
         """The arguments of an environment, checked without looking at any file."""
         size = whole_number("catalogue_size", size, at_least=SMALLEST, at_most=MAX_SIZE)
         seed = whole_number("catalogue_seed", seed, at_least=0)
-        if goals not in GOAL_KINDS:
-            raise ConfigError(f"goals must be one of {', '.join(GOAL_KINDS)}; got {goals!r}")
-        for name, value in (("data_dir", data_dir), ("products", products)):
-            if value is not None and not isinstance(value, (str, os.PathLike)):
-                raise ConfigError(f"{name} must be a path or None; got {value!r}")
+        one_of("goals", goals, GOAL_KINDS)
+        folder, file = optional_path("data_dir", data_dir), optional_path("products", products)
         if data_dir is None and (products is not None or goals != "human"):
             raise ConfigError("products and goals choose among the benchmark's files; they need data_dir")
         if shuffle_seed is not None:
             shuffle_seed = whole_number("shuffle_seed", shuffle_seed, at_least=0)
         if cuts == "products" and shuffle_seed != SHUFFLE_SEED:
             raise ConfigError('shuffle_seed needs cuts="benchmark" or "none"')
-        folder, file = (None if value is None else os.fspath(value) for value in (data_dir, products))
         return cls(size, seed, folder, file, goals, cuts, shuffle_seed)
 
     def catalogue(self) -> tuple[GeneratedCatalogue | OfficialCatalogue, str, dict[str, Any]]:
@@ -147,14 +142,13 @@ class Shop:
         if isinstance(self.catalogue, OfficialCatalogue):
             log.log(logging.WARNING if self.catalogue.facts.skipped else logging.INFO, self.catalogue.summary())
         size, fingerprint = len(self.catalogue), self.catalogue.fingerprint
-        with progress_bar(f"indexing {size:,} products, once") as progress:
-            self.index = RepairingIndex(
-                cache_dir() / "webshop" / fingerprint,
-                lambda: CatalogueDocuments(target, arguments),
-                fingerprint=fingerprint,
-                processes=1 if size <= FEW_PRODUCTS else max(1, min(4, os.cpu_count() or 1)),
-                progress=progress,
-            )
+        self.index = kept_index(
+            f"webshop/{fingerprint}",
+            lambda: CatalogueDocuments(target, arguments),
+            f"indexing {size:,} products, once",
+            fingerprint=fingerprint,
+            processes=1 if size <= FEW_PRODUCTS else max(1, min(4, os.cpu_count() or 1)),
+        )
         self._facets: Facets | None = None
         self._lock = threading.Lock()
         self._bodies: OrderedDict[tuple[Any, ...], Body] = OrderedDict()
@@ -243,15 +237,7 @@ class Shop:
         return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options), self.rules)
 
 
-_shops_lock = threading.Lock()
-
-
+@shared(SHOPS_KEPT)
 def open_shop(spec: ShopSpec) -> Shop:
-    """The shop of these arguments: one per process, however many environments share it."""
-    with _shops_lock:
-        return _open(spec, str(cache_dir()))
-
-
-@lru_cache(maxsize=SHOPS_KEPT)
-def _open(spec: ShopSpec, cache: str) -> Shop:
+    """The shop of these arguments."""
     return Shop(spec)

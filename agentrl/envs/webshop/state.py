@@ -21,6 +21,8 @@ CLAIMS = Claims(
 class ShopState(State):
     """Everything but what `target` says can be seen or worked out by an agent."""
 
+    scored = CLAIMS
+
     instruction: str
     target: str  # the id of the product the goal was written for
     page: str
@@ -52,11 +54,6 @@ class ShopState(State):
             facts.append(f"The chosen options are {_safe(chosen)}." if chosen else "No option is chosen.")
         facts.append(f"Still unmet: {_safe('; '.join(self.unmet))}." if self.unmet else "Nothing is unmet.")
         return facts
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """Page, product, price and chosen options."""
-        return CLAIMS
 
     def structured(self) -> dict[str, Any]:
         """The same as named values."""

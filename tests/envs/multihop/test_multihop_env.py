@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import agentrl
 from agentrl.core.errors import ConfigError
-from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, Action, read_turn
+from agentrl.envs.common.calls import Call
+from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, read_turn
 from agentrl.envs.multihop.answers import exact_match, f1, normalised
 from agentrl.envs.multihop.env import MultiHopQAEnv
 from agentrl.wrappers import Reasoning, ToolCalls
@@ -126,7 +127,9 @@ def test_a_megabyte_is_feedback_within_a_second_and_nothing_is_lost(env: MultiHo
 @given(st.text(max_size=60), st.sampled_from(("{}", "search({})", "<answer>{}</answer>", "search(a) {}")))
 def test_any_text_is_read(text: str, frame: str) -> None:
     for call in read_turn(frame.replace("{}", text), 4).actions:
-        assert isinstance(call, Action) and call.words == " ".join(call.words.split()) and call.words.isprintable()
+        assert (
+            isinstance(call, Call) and call.argument == " ".join(call.argument.split()) and call.argument.isprintable()
+        )
 
 
 # ---------------------------------------------------------------------- play

@@ -15,13 +15,13 @@ import psutil
 import pytest
 
 import agentrl
+from agentrl.core.cache import forget_caches
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.search.index import FILE_NAME
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.envs.webshop.reward import Reward, TypeScore, exact_terms
-from agentrl.envs.webshop.shop import open_shop
 from tests.envs.webshop.shop_kit import SMALL, small_shop
 
 
@@ -258,7 +258,7 @@ def test_the_index_lives_in_the_cache_and_a_damaged_one_is_built_again(
     data[middle : middle + 200_000] = bytes(len(data[middle : middle + 200_000]))
     file.unlink()
     file.write_bytes(data)
-    open_shop.__globals__["_open"].cache_clear()
+    forget_caches()
     again = small_shop(catalogue_seed=5)
     assert again.shop is not env.shop
     goals = again.shop.goals("test")
@@ -275,7 +275,7 @@ def test_half_an_index_is_never_served(tmp_path: Path, monkeypatch: pytest.Monke
     half = file.read_bytes()[: file.stat().st_size // 2]
     file.unlink()
     file.write_bytes(half)
-    open_shop.__globals__["_open"].cache_clear()
+    forget_caches()
     assert small_shop(catalogue_seed=6).shop.hits("lamp") == expected
 
 
@@ -363,7 +363,7 @@ def test_damaged_listings_are_repaired_under_a_shoppers_feet(tmp_path: Path, mon
     first = content.index(good.shop.listings([0])[0][0].encode())
     file.unlink()  # whoever has it open keeps it
     file.write_bytes(content[:first] + content[first : first + 90_000].swapcase() + content[first + 90_000 :])
-    open_shop.__globals__["_open"].cache_clear()
+    forget_caches()
     env = small_shop()
     env.reset(seed=1)
     for action in ("search[for women]", *["click[next >]"] * 4):

@@ -8,7 +8,7 @@ import pytest
 
 import agentrl
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.players import naive_action
+from agentrl.envs.webshop.players import NaiveShopper
 from agentrl.policies import load_policy
 from agentrl.rollout.demonstrations import Demonstrator
 from tests.envs.webshop.shop_kit import SMALL, small_shop
@@ -48,7 +48,7 @@ def test_buying_the_first_result_earns_between_three_and_six_tenths(
         shop.reset(options={"task": task})
         over, reward = False, 0.0
         while not over:
-            _, reward, over, truncated, info = shop.step(naive_action(shop))
+            _, reward, over, truncated, info = shop.step(NaiveShopper().turn(shop.unwrapped))
             over = over or truncated
         rewards.append(reward)
         solved += info["success"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentrl.envs.common.search.analyzer import analyze
-from agentrl.envs.common.search.build import RepairingIndex, build_index, open_or_build
+from agentrl.envs.common.search.build import RepairingIndex, build_index, kept_index, open_or_build
 from agentrl.envs.common.search.index import Hit, Index
 from agentrl.envs.common.search.segment import CatalogueDocuments, DocumentSource
 from agentrl.envs.common.search.storage import IndexCorrupt
@@ -17,5 +17,6 @@ __all__ = [
     "RepairingIndex",
     "analyze",
     "build_index",
+    "kept_index",
     "open_or_build",
 ]

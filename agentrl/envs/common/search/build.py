@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentrl.core.arguments import whole_number
-from agentrl.core.cache import builder_lock
+from agentrl.core.cache import builder_lock, cache_dir
 from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.core.worker import Worker
 from agentrl.envs.common.search.index import DEFAULT_HITS, FILE_NAME, Hit, Index
@@ -307,3 +307,13 @@ def progress_bar(title: str = "search index", console: Console | None = None) ->
             bar.update(task, description=f"{title}: {stage}", completed=done, total=total)
 
         yield show
+
+
+def kept_index(
+    folder: str, documents: Callable[[], Documents], title: str, *, fingerprint: str, processes: int = 1
+) -> RepairingIndex:
+    """The index in a folder of the cache, built under a bar with this title where it is missing."""
+    with progress_bar(title) as progress:
+        return RepairingIndex(
+            cache_dir() / folder, documents, fingerprint=fingerprint, processes=processes, progress=progress
+        )

@@ -32,6 +32,8 @@ CLAIMS = Claims(points=Points(ending="_position", tolerance=10.0, synonyms={}))
 class LiberoTextState(State):
     """Where everything is, in whole millimetres over the table."""
 
+    scored = CLAIMS
+
     instruction: str
     positions: dict[str, tuple[int, int, int]]
     joints: dict[str, float]
@@ -52,11 +54,6 @@ class LiberoTextState(State):
         """The structured form, where judges find the positions, with what is asked, held and done."""
         told = {"instruction": self.instruction, "held": self.held, "conditions": dict(self.conditions)}
         return {**self.structured(), **told}
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """Every named position."""
-        return CLAIMS
 
 
 class LiberoTextEnv(LiberoTasks):

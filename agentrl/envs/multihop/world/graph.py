@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 
-from agentrl.core.arguments import whole_number
 from agentrl.core.env import SPLITS
 from agentrl.envs.multihop.world.names import Namer
 from agentrl.envs.multihop.world.relations import phrases
@@ -53,8 +52,7 @@ class World:
     """`size` entities, all decided by `seed`."""
 
     def __init__(self, seed: int = 0, size: int = 20_000) -> None:
-        self.seed = whole_number("world_seed", seed, at_least=0)
-        self.size = whole_number("pages", size, at_least=SMALLEST, at_most=LARGEST)
+        self.seed, self.size = seed, size
         self.entities: list[Entity] = []
         self._rng = Random(f"world {self.seed}")
         self._namer = Namer(self._rng)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.world.relations import read_toml
@@ -30,12 +30,9 @@ class Namer:
 
     def person(self, style: int, woman: bool) -> tuple[str, str, str]:
         """Full name, surname, and the name with an initial in the middle, under which the person is also known."""
-        for _ in range(TRIES):
-            given, surname = self.given(style, woman), self.surname(style)
-            if self._take(f"{given} {surname}"):
-                middle = self.given(style, woman)[0]
-                return f"{given} {surname}", surname, f"{given} {middle}. {surname}"
-        raise RuntimeError("there are no more names for people")
+        name = self._new(lambda: f"{self.given(style, woman)} {self.surname(style)}", "for people")
+        given, surname = name.split(" ")
+        return name, surname, f"{given} {self.given(style, woman)[0]}. {surname}"
 
     def given(self, style: int, woman: bool) -> str:
         """A given name."""
@@ -44,18 +41,18 @@ class Namer:
 
     def surname(self, style: int) -> str:
         """A family name."""
-        return (
-            self._syllables(style, self._rng.choice((1, 2, 2))) + self._rng.choice(self.styles[style]["surnames"])
-        ).capitalize()
+        name = self._syllables(style, self._rng.choice((1, 2, 2))) + self._rng.choice(self.styles[style]["surnames"])
+        return name.capitalize()
 
     def place(self, style: int, ending: bool = True) -> str:
         """A city, or without its ending something that is none."""
-        for _ in range(TRIES):
-            name = self._syllables(style, self._rng.choice((1, 2, 2, 3) if ending else (2, 3)))
-            name = (name + self._rng.choice(self.styles[style]["cities"]) if ending else name + "a").capitalize()
-            if self._take(name):
-                return name
-        raise RuntimeError("there are no more names for places")
+        rng, cities = self._rng, self.styles[style]["cities"]
+
+        def make() -> str:
+            name = self._syllables(style, rng.choice((1, 2, 2, 3) if ending else (2, 3)))
+            return (name + (rng.choice(cities) if ending else "a")).capitalize()
+
+        return self._new(make, "for places")
 
     def region(self, style: int) -> str:
         """A part of a country."""
@@ -64,29 +61,27 @@ class Namer:
     def made(self, kind: str, style: int, city: str, city2: str) -> str:
         """A name of a work, or of this kind of organisation or event."""
         rng, words, patterns = self._rng, self._words, self._patterns[kind]
-        for _ in range(TRIES):
-            fields: dict[str, Any] = {"city": city, "city2": city2, "ordinal": rng.choice(self._patterns["ordinals"])}
-            fields |= {
-                "surname": self.surname(style),
-                "surname2": self.surname(style),
-                "field": rng.choice(words["fields"]),
-            }
-            fields |= {"given": self.given(style, rng.random() < 0.5)}
+
+        def make() -> str:
+            fields = {"city": city, "city2": city2, "ordinal": rng.choice(self._patterns["ordinals"])}
+            fields |= {name: self.surname(style) for name in ("surname", "surname2")}
+            fields |= {"field": rng.choice(words["fields"]), "given": self.given(style, rng.random() < 0.5)}
             fields |= {name: rng.choice(words["adjectives"]) for name in ("adjective", "adjective2")}
             fields |= {name: rng.choice(words["nouns"]) for name in ("noun", "noun2")}
-            name = rng.choice(patterns).format(**fields)
-            if self._take(name):
-                return name
-        raise RuntimeError(f"there are no more names of the kind {kind!r}")
+            return rng.choice(patterns).format(**fields)
+
+        return self._new(make, f"of the kind {kind!r}")
 
     def _syllables(self, style: int, count: int, closed: bool = True) -> str:
         sounds, choice = self.styles[style], self._rng.choice
         parts = [choice(sounds["onsets"]) + choice(sounds["vowels"]) for _ in range(count)]
         return "".join(parts) + (choice(sounds["codas"]) if closed else choice(sounds["codas"][-3:]))
 
-    def _take(self, name: str) -> bool:
-        key = normalised(name)
-        if key in self._taken:
-            return False
-        self._taken.add(key)
-        return True
+    def _new(self, make: Callable[[], str], what: str) -> str:
+        """A name that was not taken before."""
+        for _ in range(TRIES):
+            name = make()
+            if (key := normalised(name)) not in self._taken:
+                self._taken.add(key)
+                return name
+        raise RuntimeError(f"there are no more names {what}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,30 +83,22 @@ def phrases() -> Phrases:
 
 def parse(source: str) -> Text:
     """A sentence with choices: "a [small|large [red|blue]] house"."""
-    text, rest = _sequence(source, 0)
-    if rest != len(source):
-        raise ValueError(f"a bracket is closed that was not opened: {source!r}")
-    return text
-
-
-def _sequence(source: str, start: int) -> tuple[Text, int]:
-    parts: list[Text] = []
-    plain = start
-    while start < len(source) and source[start] not in "|]":
-        if source[start] == "[":
-            parts.append(source[plain:start])
-            choices: list[Text] = []
-            while source[start] in "[|":
-                choice, start = _sequence(source, start + 1)
-                choices.append(choice)
-                if start == len(source):
-                    raise ValueError(f"a bracket is left open: {source!r}")
-            parts.append(choices)
-            plain = start = start + 1
-        else:
-            start += 1
-    parts.append(source[plain:start])
-    return tuple(part for part in parts if part != ""), start
+    levels: list[list[list[Text]]] = [[[]]]  # of each open bracket, the parts of each of its choices so far
+    for token in re.split(r"([\[|\]])", source):
+        if token == "[":
+            levels.append([[]])
+        elif token in ("|", "]") and len(levels) == 1:
+            raise ValueError(f"a bracket is closed that was not opened: {source!r}")
+        elif token == "|":
+            levels[-1].append([])
+        elif token == "]":
+            choices: list[Text] = [tuple(parts) for parts in levels.pop()]
+            levels[-1][-1].append(choices)
+        elif token:
+            levels[-1][-1].append(token)
+    if len(levels) > 1:
+        raise ValueError(f"a bracket is left open: {source!r}")
+    return tuple(levels[0][0])
 
 
 def choose(text: Text, draw: Draw) -> str:

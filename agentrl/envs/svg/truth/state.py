@@ -41,6 +41,8 @@ CLAIMS = Claims(values=(Value("target", many=True, fields=SHAPE), Value("drawing
 class SvgState(State):
     """The visible shapes of target and drawing; `drawing` is None until something has been drawn."""
 
+    scored = CLAIMS
+
     target: tuple[Shape, ...]
     drawing: tuple[Shape, ...] | None
 
@@ -52,11 +54,6 @@ class SvgState(State):
         if not self.drawing:
             return [*facts, "The drawing is blank."]
         return facts + [f"The drawing shows {describe(shape)}." for shape in self.drawing]
-
-    @classmethod
-    def claims(cls) -> Claims:
-        """Kinds, colours and places of the shapes."""
-        return CLAIMS
 
     def structured(self) -> dict[str, Any]:
         """Kind, colours, position and size of each shape, in hundredths of the canvas."""
