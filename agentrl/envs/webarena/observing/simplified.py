@@ -15,7 +15,7 @@ _BEHIND = ("data-bbox", "data-status")
 MAX_LENGTH = 500  # characters of a text or a value
 _KEPT = frozenset(KEPT + _BEHIND)
 _LIVE = frozenset({"input", "select", "textarea", "option"})
-_DROPPED = frozenset({"script", "style"})
+_DROPPED, _HIDDEN = frozenset({"script", "style"}), ("aria-hidden", "true")
 _TAG = re.compile(r"[a-z][a-z0-9-]*")
 _SPACES, _RUNS = re.compile(r"[^\S\u00a0]+"), re.compile(r"\s{2,}")
 
@@ -79,9 +79,9 @@ def _outline(root: Any) -> list[_Node]:
                 parent.divided = True
             found[element] = node = _Node(len(nodes), parent, element, tag)
             nodes.append(node)
-            if element.attrib:
-                given = {name: value for name, value in element.items() if name in _KEPT}
-                node.given, node.hidden = given or None, element.get("aria-hidden") == "true"
+            if attributes := element.items():
+                node.given = {name: value for name, value in attributes if name in _KEPT} or None
+                node.hidden = _HIDDEN in attributes
         if element.tail and parent is not None:
             parent.add(element.tail)
     for node in reversed(nodes):
@@ -207,8 +207,8 @@ def _plain_tag(tag: str) -> str:
 
 def _direct_text(node: _Node) -> str:
     """Its text nodes, parted by commas."""
-    if not node.pieces and (not node.text or node.text.isspace()):
-        return ""  # as most elements
+    if not node.pieces and "\u00a0" not in node.text:
+        return _clean(node.text)  # of most elements
     pieces = node.pieces or [node.text]
     texts = (_clean(_RUNS.sub(" ", piece.strip()) if "\u00a0" in piece else piece) for piece in pieces)
     return ",".join(filter(None, texts))[:MAX_LENGTH]
