@@ -28,6 +28,7 @@ WALKS: dict[str, list[tuple[Any, ...]]] = {
         ("open", SHOP), ("hides", ".submenu"), ("hover", "a.level-top"), ("shows", ".submenu"),
         ("hover", ".submenu a"), ("shows", ".submenu"), ("hover", "#search"), ("hides", ".submenu"),
         ("hover", "a.level-top"), ("click", ".submenu a"), ("shows", ".products"), ("back",), ("shows", ".submenu"),
+        ("hover", "#search"), ("click", "a.level-top"), ("back",), ("hides", ".submenu"),
     ],
     "a panel is closed by a click elsewhere and by Escape": [
         ("open", SHOP), ("click", "a.showcart"), ("shows", "#minicart"), ("press", "Escape"), ("hides", "#minicart"),

@@ -123,14 +123,13 @@ class DomBackend:
         with self._lock:
             session = self._session
             if self._view is None or self._view[0] != session.version:
-                entry, page, contents = session.entry, session.page, session.contents
-                document = page.document
+                entry, page = session.entry, session.page
                 boxes, labels, further = page.at(entry.scroll, self.labelling)
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
                 view = View(
-                    entry.url, document.title, document.root, boxes, labels, contents.values(), tabs, session.active,
-                    entry.scroll, page.height, focused_element(session), entry.page.status, self.viewport,
-                    entry.page.error, further=further,
+                    entry.url, entry.page.title, page.document.root, boxes, labels, session.contents.values(), tabs,
+                    session.active, entry.scroll, page.height, focused_element(session), entry.page.status,
+                    self.viewport, entry.page.error, further=further,
                 )  # fmt: skip
                 self._view = (session.version, with_line_ids(view) if self.labelling == LINES else view)
             return self._view[1]
@@ -174,10 +173,13 @@ class DomBackend:
         check_button(button)
         session = self._session
         found = session.turn(found)
+        tab, left, page = session.tab, session.entry, session.entry.page
         if found.tag != "select":  # see `ChromiumBackend.click`
             found = session.point(found)
         if button == "left":
             activate(session, found)
+            if session.tab is tab and session.entry is not left:
+                left.page = page  # what opened under the pointer on its way is no part of the history
         elif button == "right":
             session.move(found, "x={}&y={}".format(*self._within(found, at)))
         elif next(found.iterancestors("a"), found).get("href") is not None:

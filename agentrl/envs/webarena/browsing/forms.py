@@ -88,7 +88,8 @@ class Contents:
         """The values of all fields; buttons and hidden ones are none."""
         document, first = self.document, self.document.values
         if first is None:
-            first = document.values = {field: Contents(document, {}).value(field) for field in document.fields}
+            fields = (control for control in document.controls if kind_of(control) not in ("button", "hidden"))
+            first = document.values = {field: Contents(document, {}).value(field) for field in fields}
         changed = (document.elements[number] for number in self.changed)
         return first | {field: self.value(field) for field in changed if field in first}
 

@@ -139,7 +139,6 @@ class Document:
         self.title = "" if title is None else " ".join((title.text or "").split())
         self.having: dict[str, list[Any]] = {}  # by attribute; see `behaviours`
         self.controls: list[Any] = list(self.root.iter("input", "textarea", "select", "button"))
-        self.fields = [control for control in self.controls if kind_of(control) not in ("button", "hidden")]
         self.values: dict[Any, str] | None = None  # of the fields at first; see `forms.Contents`
 
     @property
