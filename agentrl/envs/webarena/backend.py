@@ -55,8 +55,8 @@ class View:
     further: Mapping[Any, tuple[Box, ...]] = field(default_factory=dict)  # where labels go on: boxes on later lines
 
     def __post_init__(self) -> None:
-        for number, element in enumerate(self.labels):
-            self.ids.setdefault(element, number)
+        # From behind, so that what stands there twice has its first number.
+        self.ids.update(zip(reversed(self.labels), range(len(self.labels) - 1, -1, -1), strict=True))
 
     def is_visible(self, element: Any) -> bool:
         """Does any part of the element lie within the viewport?"""

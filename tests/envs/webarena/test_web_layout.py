@@ -79,7 +79,7 @@ def height_of(html: str) -> float:
 def test_no_page_is_too_hostile(html: str) -> None:
     for sheets in ((), (BASE,)):
         page = LaidOut(Document(html), sheets, frozenset(), VIEWPORT)
-        boxes, labels = page.at(0)
+        boxes, labels, _ = page.at(0)
         assert page.document.root in boxes
         assert all(label in boxes for label in labels)
 

@@ -64,7 +64,7 @@ SIMPLIFIED = (
 ACCESSIBILITY = """\
 Tab 0 (current): Chairs
 URL: http://shop.localhost/
-[0] RootWebArea 'Chairs'
+[0] RootWebArea 'Chairs' focused: True
 	[1] link 'Home now again'
 	[2] link 'Other'
 	[3] main ''
@@ -225,9 +225,13 @@ def test_long_texts_and_values_are_cut():
         ('<a act href="/" aria-haspopup="true">m</a>', "[1] link 'm' hasPopup: menu"),
         ('<button act aria-expanded="false">m</button>', "[1] button 'm' expanded: False"),
         ("<div act>plain</div>", "[1] StaticText 'plain'"),
-        ('<li act role="tab">t</li>', "[1] tab 't'"),
+        ('<li act role="tab">t</li>', "[1] tab 't' selected: False"),
+        ('<li act role="tab" aria-selected="true">t</li>', "[1] tab 't' selected: True"),
+        ('<div role="tablist">t</div>', "[1] tablist '' multiselectable: False orientation: horizontal"),
+        ('<div act focus tabindex="0"><img alt="Map"></div>', "[1] generic 'Map' focused: True"),
         ("<summary act>more</summary>", "[1] DisclosureTriangle 'more'"),
-        ('<span act role="presentation none">s</span>', "[1] StaticText 's'"),
+        ('<span act role="presentation none">x</span>', "[1] StaticText 'x'"),
+        ("<a act href=/>1.5<i>, 2</i><div>far</div></a>", "[1] link '1.5, 2 far'"),
         ('<a act href="/"><script>x</script>y</a>', "[1] link 'y'"),
         ('<img alt="A dog">', "[1] img 'A dog'"),
         ("<h2>Title</h2>", "[1] heading 'Title'"),

@@ -28,7 +28,7 @@ from agentrl.envs.webarena.backend import ActionFailed
 from agentrl.envs.webarena.layout.document import Document, XPath, serialise
 
 EDITED = "data-edited"  # of the root: the page is not as the site sent it
-LATE = "data-late"
+LATE, MORE = "data-late", "data-more"
 _TRIGGERS = ("data-opens", "data-closes", "data-tab", "data-swap", "data-pick")
 _PANELS = ("data-popup", "data-modal")
 _having: dict[str, Any] = {}
@@ -53,17 +53,18 @@ class Click(NamedTuple):
 
 def having(document: Document, name: str) -> list[Any]:
     """The elements with an attribute, in order; kept, because every action asks for some."""
-    if name not in document.having:
+    found = document.having.get(name)
+    if found is None:
         if name not in _having:
             _having[name] = XPath(f"//*[@{name}]")
-        document.having[name] = _having[name](document.root) if name in document.html else []
-    return document.having[name]
+        found = document.having[name] = _having[name](document.root) if name in document.html else []
+    return found
 
 
 def pointed(document: Document, element: Any) -> list[Edit]:
     """The pointer is on an element now."""
-    around = {element, *element.iterancestors()}
     places = having(document, "data-hover")
+    around = {element, *element.iterancestors()} if places else ()
     return [
         edit for place in places for edit in _shown(document.identified.get(place.get("data-hover")), place in around)
     ]
@@ -77,7 +78,7 @@ def clicked(document: Document, element: Any, fetch: Fetch) -> Click:
         if not _is_near(element, panel)
         for edit in _shown(panel, False)
     ]
-    trigger = trigger_of(element)
+    trigger = trigger_of(document, element)
     if trigger is None:
         return Click(edits)
     get, named = trigger.get, document.identified.get
@@ -102,10 +103,11 @@ def clicked(document: Document, element: Any, fetch: Fetch) -> Click:
     return Click(edits, trigger, picked)
 
 
-def trigger_of(element: Any) -> Any:
+def trigger_of(document: Document, element: Any) -> Any:
     """What a click on an element sets off on the page; None where the browser does what it does anyway."""
-    nodes = (element, *element.iterancestors())
-    return next((node for node in nodes if any(node.get(name) is not None for name in _TRIGGERS)), None)
+    names = [name for name in _TRIGGERS if having(document, name)]
+    nodes = (element, *element.iterancestors()) if names else ()
+    return next((node for node in nodes if any(node.get(name) is not None for name in names)), None)
 
 
 def typed(document: Document, field: Any, text: str) -> list[Edit]:
@@ -130,13 +132,13 @@ def arrived(document: Document, fetch: Fetch) -> list[Edit]:
 def scrolled(document: Document, is_above: Callable[[Any], bool], fetch: Fetch) -> list[Edit]:
     """The page was scrolled; `is_above`: does an element begin above the lower edge of what is in view?"""
     edits: list[Edit] = []
-    for sentinel in having(document, "data-more"):
+    for sentinel in having(document, MORE):
         link = next(sentinel.iter("a"), None)
         page = fetch(link.get("href")) if link is not None and is_above(sentinel) else None
-        name = sentinel.get("data-more")
+        name = sentinel.get(MORE)
         if page is not None and name in document.identified and name in page.identified:
             edits.append(Edit(document.identified[name], "append", list(page.identified[name].iterchildren("*"))))
-            edits.append(Edit(sentinel, "replace", next(iter(having(page, "data-more")), None)))
+            edits.append(Edit(sentinel, "replace", next(iter(having(page, MORE)), None)))
     return edits
 
 

@@ -125,14 +125,13 @@ class DomBackend:
             if self._view is None or self._view[0] != session.version:
                 entry, page, contents = session.entry, session.page, session.contents
                 document = page.document
-                boxes, labels = page.at(entry.scroll, self.labelling)
-                fields = [field for field in document.controls if kind_of(field) not in ("button", "hidden")]
-                values = {field: contents.value(field) for field in fields}
+                boxes, labels, further = page.at(entry.scroll, self.labelling)
+                values = {field: contents.value(field) for field in document.fields}
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
                 view = View(
                     entry.url, document.title, document.root, boxes, labels, values, tabs, session.active, entry.scroll,
                     page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
-                    further=page.further(labels, entry.scroll),
+                    further=further,
                 )  # fmt: skip
                 self._view = (session.version, with_line_ids(view) if self.labelling == LINES else view)
             return self._view[1]
@@ -187,7 +186,7 @@ class DomBackend:
 
     def _within(self, element: Any, at: tuple[float, float] | None) -> tuple[int, int]:
         """Where a point, or the middle of an element, is in what takes right clicks around it."""
-        boxes, _ = self._session.page.at(self._session.entry.scroll)
+        boxes = self._session.page.at(self._session.entry.scroll).boxes
         around = boxes.get(ground_of(element)) or boxes[element]
         if at is None:
             box = boxes[element]

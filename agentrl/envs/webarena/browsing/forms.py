@@ -8,12 +8,19 @@ from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.layout.document import Document, option_value, options_of, whole
+from agentrl.envs.webarena.layout.document import (
+    BUTTON_TYPES,
+    Document,
+    input_type,
+    kind_of,
+    option_value,
+    options_of,
+    whole,
+)
 from agentrl.envs.webarena.sites.messages import Fields
 
-_BUTTON_TYPES = {"submit", "button", "reset", "image"}
 _CHECK_TYPES = {"checkbox", "radio"}
-_UNTYPABLE = _BUTTON_TYPES | _CHECK_TYPES | {"hidden", "file", "color", "range"}
+_UNTYPABLE = BUTTON_TYPES | _CHECK_TYPES | {"hidden", "file", "color", "range"}
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -24,26 +31,6 @@ class Submission(NamedTuple):
     action: str  # as it stands in the page; relative, or empty for the page itself
     fields: Fields
     target: str
-
-
-def kind_of(element: Any) -> str:
-    """ "text", "textarea", "select", "check", "radio", "button", "hidden", or "" for what is no control."""
-    tag = element.tag
-    if tag in ("textarea", "select"):
-        return tag
-    if tag == "button":
-        return "button"
-    if tag != "input":
-        return ""
-    kind = input_type(element)
-    if kind in _BUTTON_TYPES:
-        return "button"
-    return {"checkbox": "check", "radio": "radio", "hidden": "hidden"}.get(kind, "text")
-
-
-def input_type(element: Any) -> str:
-    """The type of an <input>, "text" where it says nothing."""
-    return (element.get("type") or "text").strip().lower()
 
 
 def can_type(element: Any) -> bool:

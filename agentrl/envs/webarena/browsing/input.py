@@ -57,7 +57,7 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
 def check_click(element: Any, document: Document, contents: forms.Contents, url: str) -> None:
     """`ActionFailed` where a click on a page under this address would be refused: a disabled control, a form with
     contents that it does not accept, a link that leads nowhere."""
-    if behaviours.trigger_of(element) is not None:
+    if behaviours.trigger_of(document, element) is not None:
         return
     for node in (element, *element.iterancestors()):
         if node.tag == "a" and node.get("href") is not None:
@@ -306,7 +306,7 @@ def _select_all(session: Session, focused: Any) -> None:
 def _move_focus(step: int) -> Callable[[Session, Any], None]:
     def move(session: Session, focused: Any) -> None:
         document = session.page.document
-        boxes, _ = session.page.at(session.entry.scroll)
+        boxes = session.page.at(session.entry.scroll).boxes
         stops = [element for element in document.elements if element in boxes and _takes_focus(element)]
         if not stops:
             return

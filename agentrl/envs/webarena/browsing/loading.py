@@ -219,8 +219,7 @@ class Loader:
                 shown = markup.escape(whole(response.text))
             else:
                 shown = f"({markup.escape(kind)}, {len(response.body)} bytes)"
-            html = f"<!doctype html><html><head><title>{name}</title></head><body><pre>{shown}</pre></body></html>"
-            return Page(url, html, response.status, ())
+            return Page(url, _plain(name, f'<pre style="font: inherit">{shown}</pre>'), response.status, ())
         text = whole(response.text)
         page = document(text)
         base = resolved(url, page.base) or url
@@ -262,5 +261,10 @@ def unreachable(url: str) -> Page:
 def failed(url: str, reason: str) -> Page:
     """The page in the place of one that cannot be shown."""
     text = markup.escape(reason[:300])
-    html = f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
-    return Page(url, html, 404, (), reason[:300])
+    return Page(url, _plain(text, f"<p>{text}</p>"), 404, (), reason[:300])
+
+
+def _plain(title: str, contents: str) -> str:
+    """A page of our own. Its lines are as high without a browser as in one, whose fonts would differ."""
+    style = "line-height: 20px"
+    return f'<!doctype html><html><head><title>{title}</title></head><body style="{style}">{contents}</body></html>'

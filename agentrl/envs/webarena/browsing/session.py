@@ -228,7 +228,7 @@ class Session:
     def turn(self, element: Any = None) -> Any:
         """Time has passed since somebody looked: what was to come later is there. What became of an element;
         `ActionFailed` where it is gone."""
-        if behaviours.LATE not in self.entry.page.html:
+        if not behaviours.having(self.page.document, behaviours.LATE):
             return element
         now = self.edit(behaviours.arrived(self.page.document, self.fetch), element)
         if now is None and element is not None:
@@ -322,7 +322,7 @@ class Session:
         page = entry.laid_out(self.viewport)
         target = page.document.fragment(fragment) if fragment else None
         if target is not None:
-            boxes, _ = page.at(0)
+            boxes = page.at(0).boxes
             if target in boxes:
                 entry.scroll = max(0, min(boxes[target].top, page.bottom))
         focused = next((element for element in page.document.controls if element.get("autofocus") is not None), None)
@@ -345,8 +345,8 @@ class Session:
         """Scroll the page to this height, as far as it goes."""
         self.entry.scroll = max(0, min(place, self.page.bottom))
         self.version += 1
-        if "data-more" in self.entry.page.html:
-            boxes, _ = self.page.at(self.entry.scroll)
+        if behaviours.having(self.page.document, behaviours.MORE):
+            boxes = self.page.at(self.entry.scroll).boxes
             above = {element for element, box in boxes.items() if box.top < self.viewport[1] and box.height}
             self.edit(behaviours.scrolled(self.page.document, above.__contains__, self.fetch))
 

@@ -20,6 +20,7 @@ _TOO_DEEP = XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 # Attributes that need no value. The parser gives them their names as values, browsers nothing.
 _BARE = ("selected", "checked", "disabled", "required", "readonly", "multiple", "open", "hidden", "autofocus")
 _BARE_ONES = XPath("//*[" + " or ".join(f"@{name}='{name}'" for name in _BARE) + "]")
+BUTTON_TYPES = {"submit", "button", "reset", "image"}
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -104,6 +105,26 @@ def option_value(option: Any) -> str:
     return option_text(option) if value is None else value
 
 
+def kind_of(element: Any) -> str:
+    """ "text", "textarea", "select", "check", "radio", "button", "hidden", or "" for what is no control."""
+    tag = element.tag
+    if tag in ("textarea", "select"):
+        return tag
+    if tag == "button":
+        return "button"
+    if tag != "input":
+        return ""
+    kind = input_type(element)
+    if kind in BUTTON_TYPES:
+        return "button"
+    return {"checkbox": "check", "radio": "radio", "hidden": "hidden"}.get(kind, "text")
+
+
+def input_type(element: Any) -> str:
+    """The type of an <input>, "text" where it says nothing."""
+    return (element.get("type") or "text").strip().lower()
+
+
 class Document:
     """A parsed page. Nobody may change its tree: pages with the same text share it."""
 
@@ -118,6 +139,7 @@ class Document:
         self.title = "" if title is None else " ".join((title.text or "").split())
         self.having: dict[str, list[Any]] = {}  # by attribute; see `behaviours`
         self.controls: list[Any] = list(self.root.iter("input", "textarea", "select", "button"))
+        self.fields = [control for control in self.controls if kind_of(control) not in ("button", "hidden")]
 
     @property
     def base(self) -> str:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.backend import Box
 from agentrl.envs.webarena.layout.blocks import Layer, Placed, lay_out, lay_out_with_texts
@@ -64,6 +63,14 @@ def labelled_control(label: Any, document: Document) -> Any:
     return None if found is None or found.get("disabled") is not None else found
 
 
+class Seen(NamedTuple):
+    """A page that is scrolled to some place. Boxes are in pixels of the viewport."""
+
+    boxes: dict[Any, Box]
+    labels: tuple[Any, ...]  # the labelled elements
+    further: dict[Any, tuple[Box, ...]]  # boxes of these on later lines
+
+
 class LaidOut:
     """A page with the boxes of its elements. Nobody may change it."""
 
@@ -73,7 +80,7 @@ class LaidOut:
         self._cascade = cascade(sheets)
         self._placement = lay_out(document.root, self._cascade, details, viewport)
         self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
-        self._seen: dict[tuple[int, str], tuple[dict[Any, Box], tuple[Any, ...]]] = {}
+        self._seen: dict[tuple[int, str], Seen] = {}
         self._clickable: dict[str, list[Any]] = {}
 
     @property
@@ -81,8 +88,8 @@ class LaidOut:
         """How far the page can be scrolled."""
         return self.height - self.viewport[1]
 
-    def at(self, scroll: int, rule: str = WHOLE) -> tuple[dict[Any, Box], tuple[Any, ...]]:
-        """The boxes in pixels of the viewport, and the labelled elements, when the page is scrolled this far."""
+    def at(self, scroll: int, rule: str = WHOLE) -> Seen:
+        """What is seen when the page is scrolled this far; `rule`: which elements are labelled."""
         found = self._seen.get((scroll, rule))
         if found is None:
             if len(self._seen) >= 8:
@@ -101,13 +108,10 @@ class LaidOut:
             # What follows an element directly tells whether anything inside it is labelled.
             pairs = pairwise(visible)
             labels = [element for element, after in pairs if not len(element) or element not in after.iterancestors()]
-            found = self._seen[scroll, rule] = (boxes, (*labels, *visible[-1:]))
+            labels += visible[-1:]
+            lines = {one: tuple(_box(placed, scroll) for placed in further[one]) for one in labels if one in further}
+            found = self._seen[scroll, rule] = Seen(boxes, tuple(labels), lines)
         return found
-
-    def further(self, elements: Iterable[Any], scroll: int) -> dict[Any, tuple[Box, ...]]:
-        """The boxes that some of these elements have on further lines."""
-        more = self._placement.further
-        return {one: tuple(_box(placed, scroll) for placed in more[one]) for one in elements if one in more}
 
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
         """Does the middle of a box lie in the viewport, not clipped away and with nothing over it?"""
@@ -118,8 +122,7 @@ class LaidOut:
 
     def element_at(self, left: float, top: float, scroll: int) -> Any:
         """What is seen at a point of the viewport: of the elements whose boxes hold it, the last in document order."""
-        boxes, _ = self.at(scroll)
-        found = self.document.root
+        boxes, found = self.at(scroll).boxes, self.document.root
         for element in self.document.elements:
             if element in boxes and element not in self._placement.invisible:
                 parts = [boxes[element], *(_box(placed, scroll) for placed in self._placement.further.get(element, ()))]

@@ -18,11 +18,7 @@ DEEPEST = 40  # tabs before a line; a page nested deeper is shown as if it were 
 MAX_TEXT = 20_000
 _BEFORE = 3  # lines that may hold a text already
 _SPACES = re.compile(r"[ \t\n\r\f]+")
-# Where a text goes on in the same line; other elements begin and end one.
-_INLINE = frozenset(
-    {"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "img", "input", "kbd", "label", "mark"}
-)
-_INLINE |= frozenset({"q", "s", "samp", "small", "span", "strong", "sub", "sup", "select", "time", "u", "var"})
+_INLINE = texts.INLINE | {"img", "input", "select"}
 _ROLES = {
     **dict.fromkeys(("section", "address"), ""),
     **{"form": "form", "em": "emphasis", "code": "code", "time": "time", "hr": "separator"},
@@ -61,8 +57,6 @@ def _lines(view: View) -> list[_Line]:
     for begins, node in texts.walk(view.root):
         (writer.begin if begins else writer.end)(node)
     writer.end_of_line()
-    if view.focused not in writer.shown:
-        writer.lines[0] = writer.lines[0]._replace(text=f"{writer.lines[0].text} focused: True")
     return writer.lines
 
 
@@ -71,7 +65,7 @@ class _Writer:
 
     def __init__(self, view: View) -> None:
         self.view, self.names = view, texts.Names(view)
-        self.lines = [_Line(0, view.root, f"RootWebArea {_quoted(view.title)}")]
+        self.lines = [_Line(0, view.root, f"RootWebArea {_quoted(view.title)} focused: True")]
         self.depth = 1
         self.shown: set[Any] = set()  # elements that have a line
         self.silent: Any = None  # the element inside which nothing is shown
@@ -111,6 +105,8 @@ class _Writer:
     def _show(self, element: Any) -> None:
         role = self._role(element)
         name = self.names.name(element, role) if role in _NAMED else ""
+        if not role and element is self.view.focused:
+            name = texts.text_of(element)
         if role in ("table", "group") and len(element) and element[0].tag in ("caption", "legend"):
             name = texts.text_of(element[0])
         name = name or texts.squeezed(element.get("aria-label"), texts.MAX_NAME)
@@ -184,6 +180,8 @@ def _properties(element: Any, role: str, view: View) -> list[str]:
         told.append("focused: True")
     if tag == "select" or element.get("aria-haspopup") not in (None, "false"):
         told.append("hasPopup: menu")
+    if role == "tablist":
+        told += ["multiselectable: False", "orientation: horizontal"]
     if role in ("textbox", "spinbutton", "columnheader", "rowheader"):
         told.append(f"required: {element.get('required') is not None or element.get('aria-required') == 'true'}")
     if role == "spinbutton":
@@ -196,6 +194,8 @@ def _properties(element: Any, role: str, view: View) -> list[str]:
         told.append("expanded: False")
     elif element.get("aria-expanded") in ("true", "false"):
         told.append(f"expanded: {element.get('aria-expanded') == 'true'}")
+    if role == "tab":
+        told.append(f"selected: {element.get('aria-selected') == 'true'}")
     return told
 
 

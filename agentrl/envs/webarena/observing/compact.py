@@ -19,8 +19,6 @@ MAX_TOKENS = 800
 _SURELY = 0.97  # of the tokens are given away: the estimate may be a little low
 _CLOSING = 25  # tokens of what is said beside the page: what is missing, why a page could not be shown
 _CHROME = frozenset({"nav", "header", "footer", "aside"})
-_INLINE = frozenset({"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q", "s"})
-_INLINE |= {"samp", "small", "span", "strong", "sub", "sup", "time", "u", "var"}
 _CELLS = frozenset({"td", "th"})
 _KINDS = {"combobox": "select", "searchbox": "textbox", "spinbutton": "textbox"}
 _ROWS = frozenset({"tr", "li", "article", "form", "section", "dt", "dd"})
@@ -219,7 +217,7 @@ class _Gatherer:
             self.chrome += tag in _CHROME
         elif tag in _CELLS:
             self._piece("|" if self.run else "")
-        elif tag not in _INLINE:
+        elif tag not in texts.INLINE:
             self._flush()
         label = self.view.ids.get(element)
         if label is not None:
@@ -248,7 +246,7 @@ class _Gatherer:
         tag = node.tag
         if node is self.silent:
             self.silent = None
-        if isinstance(tag, str) and tag not in _INLINE and tag not in _CELLS:
+        if isinstance(tag, str) and tag not in texts.INLINE and tag not in _CELLS:
             self._flush()
             self.chrome -= tag in _CHROME
             self.row += tag in _ROWS or tag in _CHROME

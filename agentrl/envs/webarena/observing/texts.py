@@ -12,6 +12,9 @@ from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.layout.document import option_value
 
 UNSEEN = frozenset({"script", "style", "template", "noscript"})  # what they hold is no text of the page
+# Where a text goes on in the same line; other elements begin and end one.
+INLINE = frozenset({"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q", "s"})
+INLINE |= {"samp", "small", "span", "strong", "sub", "sup", "time", "u", "var"}
 MAX_ADDRESS = 300
 # "<" before any of these could begin a tag: the mark of a picture, the end of a chat message.
 _TAG_LIKE = re.compile(r"<(?=[A-Za-z/|!?_])")
@@ -217,12 +220,14 @@ def text_of(element: Any, without: Any = None) -> str:
             hidden = node
         elif not begins and node is hidden:
             hidden = None
+        if isinstance(node.tag, str) and node.tag not in INLINE:
+            parts.append(" ")
         if hidden is None and (begins or node is not element):
             piece = node.tail if not begins else node.get("alt") if node.tag == "img" else node.text
             if piece:
                 parts.append(piece)
                 length += len(piece)
-    return squeezed(" ".join(parts), MAX_NAME)
+    return squeezed("".join(parts), MAX_NAME)
 
 
 def labelled_ancestors(view: View) -> set[Any]:

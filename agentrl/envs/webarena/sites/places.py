@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,17 @@ class Place:
     @property
     def site(self) -> Site:
         """The site itself; imported when it is first needed."""
-        return import_module(f"{SITE_MODULES}.{self.module}").site
+        return _site(self.module)
 
-    @property
+    @cached_property
     def origin(self) -> str:
         """Scheme and host."""
         return "/".join(self.url.split("/", 3)[:3])
+
+
+@cache
+def _site(module: str) -> Site:
+    return import_module(f"{SITE_MODULES}.{module}").site
 
 
 PLACES: dict[str, Place] = {
