@@ -139,7 +139,7 @@ class DeviceCollector(Collector):
                 )
             prompts = [policy.loaded.encode(one) for one in env.instructions]
             ids, mask = (part.to(device) for part in policy.loaded.batch_ids(prompts))
-            places = {name: task for task, worlds in enumerate(env.tasks) for name in worlds.names}
+            places = {name: number for number, task in enumerate(env.tasks) for name in task.names}
             self._worlds[number] = Worlds(env, facts, places, ids, mask, prompts)
         return self._worlds[number]
 
@@ -171,7 +171,7 @@ class DeviceCollector(Collector):
         """Of one environment as many as it has worlds for, of each task."""
         number = waiting[0].start.env
         worlds, wave = self._worlds[number], []
-        free = [task.batch.count for task in worlds.env.tasks]
+        free = [len(task.rows) for task in worlds.env.tasks]
         for job in waiting:
             task = worlds.places[str(job.start.task)] if job.start.env == number else -1
             if task >= 0 and free[task]:

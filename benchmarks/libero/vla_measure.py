@@ -105,9 +105,9 @@ class Painter:
         for place, task in enumerate(self.env.tasks):
             own = [n for n, world in enumerate(worlds) if world % len(self.numbers) == place]
             rows, mask = task.batch.rows(), torch.zeros(task.batch.count, dtype=torch.bool, device=self.env.device)
-            mask[: len(own)] = True
+            mask[task.rows[: len(own)]] = True
             for part in STATE if own else ():
-                rows[part][: len(own)] = rows[part].new_tensor(np.array([states[n][part] for n in own]))
+                rows[part][task.rows[: len(own)]] = rows[part].new_tensor(np.array([states[n][part] for n in own]))
             task.batch.write(rows, mask)
         seen = self.env.look()
         pictures = {name: seen[name][torch.tensor(worlds)].cpu().numpy() for name in PICTURES}

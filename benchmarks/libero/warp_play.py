@@ -59,10 +59,11 @@ class Oracles:
             (own,) = np.nonzero(playing[number :: len(env.tasks)])
             if not len(own):
                 continue
-            rows, world = {part: task.batch.state[part].cpu().numpy() for part in STATE}, task.world
+            rows = {part: task.batch.state[part][task.rows].cpu().numpy() for part in STATE}
+            suite, _, start = task.names[0].partition("/")
             for first in range(0, len(own), CHUNK):
                 some = own[first : first + CHUNK]
-                given = (world.suite, world.task, {part: rows[part][some] for part in STATE})
+                given = (suite, int(start.partition(":")[0]), {part: rows[part][some] for part in STATE})
                 worker = number + first // CHUNK * len(env.tasks)
                 asked.append((number + some * len(env.tasks), self.ask(worker, ask_oracle, *given)))
         for worlds, one in asked:

@@ -169,7 +169,7 @@ def test_a_world_that_diverges_is_begun_again_and_a_policy_that_fails_moves_noth
     def sometimes(actions: Any, playing: Any) -> Any:
         if broken[0] and playing[1]:
             broken[0] -= 1
-            env.tasks[1].batch.state["qvel"][0, 5] = 1e30
+            env.tasks[1].batch.state["qvel"][env.tasks[1].rows[0], 5] = 1e30
         return before(actions, playing)
 
     monkeypatch.setattr(env, "play_chunk", sometimes)

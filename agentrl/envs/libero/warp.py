@@ -3,8 +3,9 @@ simulator="warp")`. The same models, law of control, starts and conditions, in m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from gymnasium.vector import AutoresetMode
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.warp.batch import STATE, Batch, Rows
 from agentrl.envs.common.warp.control import ControlWarpEnv
 from agentrl.envs.common.warp.law import ArmPlace
 from agentrl.envs.common.warp.loading import find_device, torch
 from agentrl.envs.common.warp.pictures import Camera
 from agentrl.envs.common.warp.torques import Gains, Posture, SpringTorques
+from agentrl.envs.common.warp.vector import Task
 from agentrl.envs.libero.bddl import Condition, Fact
 from agentrl.envs.libero.controller import (
     BACKWARDS,
@@ -39,6 +42,7 @@ from agentrl.envs.libero.starts import READY
 from agentrl.envs.libero.task_ids import STARTS, Chosen, find_numbers
 from agentrl.envs.libero.world import World
 
+mujoco = load()
 GAINS = Gains(METRES, RADIANS, STIFFNESS, DAMPING, FINGER_SPEED, TICKS, 1 / RATE)
 LAW = partial(SpringTorques, gains=GAINS, posture=Posture(READY, stiffness=POSTURE))
 
@@ -69,14 +73,18 @@ class LiberoWarpEnv(ControlWarpEnv):
         where = find_device(device)
         try:
             numbers = _chosen(find_numbers(single.suite, kwargs.get("task")), tasks)[:count]
-            played = [
-                LiberoWorlds(single, number, len(range(place, count, len(numbers))), where, starts)
-                for place, number in enumerate(numbers)
-            ]
+            alike: dict[Hashable, dict[int, World]] = {}
+            for number in numbers:
+                world = World(single.suite, number)
+                alike.setdefault(_looks(world), {})[number] = world
+            turns, played = [numbers[world % len(numbers)] for world in range(count)], {}
+            for worlds in alike.values():
+                playing = [number for number in turns if number in worlds]
+                played |= LiberoWorlds(single, worlds, playing, where, starts).tasks
         finally:
             single.close()
         super().__init__(
-            played,
+            [played[number] for number in numbers],
             single.observation_space,
             single.action_space,
             max_turns=single.max_turns,
@@ -87,16 +95,28 @@ class LiberoWarpEnv(ControlWarpEnv):
 
 
 class LiberoWorlds:
-    """A task in `count` worlds, with the first `starts` starts of a split, settled."""
+    """Tasks that have the same model, by their numbers, each with the first `starts` starts of a split, settled.
+    `playing`: the number of the task in each world."""
 
-    def __init__(self, env: LiberoEnv, number: int, count: int, device: torch.device, starts: int) -> None:
-        self.world = World(env.suite, number)
-        known = [Chosen(env.suite, number, env.split, start) for start in range(min(starts, STARTS[env.split]))]
-        self.names, self.instruction = [str(chosen) for chosen in known], known[0].instruction
-        placed = _place(self.world, [f"{env.split}/{chosen.start}" for chosen in known])
-        self.batch = Batch(self.world.model, self.world.data, count, device, LAW)
+    def __init__(
+        self, env: LiberoEnv, worlds: dict[int, World], playing: list[int], device: torch.device, starts: int
+    ) -> None:
+        rows: list[dict[str, np.ndarray]] = []
+        self._playing, self.tasks = torch.tensor(playing, device=device), dict[int, Task]()
+        first, known = 0, range(min(starts, STARTS[env.split]))
+        for number, world in worlds.items():
+            chosen = [Chosen(env.suite, number, env.split, start) for start in known]
+            rows.append(_place(world, [f"{env.split}/{start}" for start in known]))
+            places = (self._playing == number).nonzero().flatten()
+            names = [str(one) for one in chosen]
+            self.tasks[number] = Task(self, places, chosen[0].instruction, names, first)
+            first += len(names)
+        self.world = max(worlds.values(), key=lambda world: world.data.ncon)
+        self._goals = {number: world.problem.goal for number, world in worlds.items()}
+        self.batch = Batch(self.world.model, self.world.data, len(playing), device, LAW)
         self._place, self._lies = ArmPlace.of(self.world.model), env.conventions[env.picture_convention]
-        self._columns = torch.tensor(columns_of(self.world), device=device)
+        columns = {number: columns_of(world) for number, world in worlds.items()}  # a task's own things come first
+        self._columns = torch.tensor(np.array([columns[number] for number in playing]), device=device)
         self._kept: dict[tuple[str, str], torch.Tensor] = {}  # constants that were used before, by use and name
         model, size = self.world.model, env.image_size
         self._cameras = {
@@ -104,11 +124,12 @@ class LiberoWorlds:
             for picture, camera in PICTURES.items()
             if env.obs_mode == "image"
         }
-        self.starts = self._settle({name: torch.tensor(rows, device=device) for name, rows in placed.items()}, env)
+        placed = {name: np.concatenate([some[name] for some in rows]) for name in STATE}
+        self.starts = self._settle({name: torch.tensor(one, device=device) for name, one in placed.items()}, env)
 
     def _settle(self, placed: Rows, env: LiberoEnv) -> Rows:
         """The states after the actions before the first observation, as many at once as there are worlds."""
-        batch, settled, total = self.batch, [], len(self.names)
+        batch, settled, total = self.batch, [], len(placed["qpos"])
         rest = torch.tensor(REST, dtype=torch.float32, device=batch.device).expand(batch.count, 7)
         for first in range(0, total, batch.count):
             which = torch.arange(first, first + batch.count, device=batch.device).clamp(max=total - 1)
@@ -130,7 +151,7 @@ class LiberoWorlds:
             flipped = [axis for axis, part in ((1, rows), (2, columns)) if part.step == -1]
             return picture.flip(flipped) if flipped else picture
         if name == "state":
-            return self.batch.state["qpos"][:, self._columns]
+            return self.batch.state["qpos"].gather(1, self._columns)
         if name == "proprio":
             position, quaternion, fingers = (self.observe(part) for part in ("eef_pos", "eef_quat", "gripper_qpos"))
             return torch.cat([position, quat2axisangle(quaternion), fingers], dim=1)
@@ -155,8 +176,8 @@ class LiberoWorlds:
     # ------------------------------------------------------------------ the goal: `predicates.holds`, in all worlds
 
     def goal(self) -> torch.Tensor:
-        """In which worlds the task is done."""
-        return self.holds(self.world.problem.goal)
+        """Which worlds have done their task."""
+        return self._one_of([self.holds(goal) & (self._playing == number) for number, goal in self._goals.items()])
 
     def holds(self, condition: Condition | Fact) -> torch.Tensor:
         """Where it is true now."""
@@ -218,6 +239,14 @@ class LiberoWorlds:
         if (use, name) not in self._kept:
             self._kept[use, name] = torch.tensor(values, dtype=torch.float32, device=self.batch.device)
         return self._kept[use, name]
+
+
+def _looks(world: World) -> Hashable:
+    """What tasks must have in common to share worlds: the model to the byte, and what its parts are."""
+    model = np.zeros(mujoco.mj_sizeModel(world.model), np.uint8)
+    mujoco.mj_saveModel(world.model, None, model)
+    regions = tuple((name, region.target) for name, region in world.problem.regions.items())
+    return sha256(model.tobytes()).digest(), tuple(world.kinds.items()), regions
 
 
 def _chosen(known: Sequence[int], tasks: Sequence[int] | None) -> list[int]:

@@ -10,15 +10,16 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from agentrl.core.errors import ConfigError
+from agentrl.envs.common.warp.batch import Batch
 from agentrl.envs.common.warp.loading import torch
-from agentrl.envs.common.warp.vector import Played, WarpVectorEnv, Worlds
+from agentrl.envs.common.warp.vector import Played, Task, WarpVectorEnv, Worlds
 
 
 class ControlWorlds(Worlds, Protocol):
-    """A task that is done or not."""
+    """Tasks that are done or not."""
 
     def goal(self) -> torch.Tensor:
-        """In which worlds it is done; the batch has looked."""
+        """Which worlds have done theirs; the batch has looked."""
         ...
 
 
@@ -45,11 +46,9 @@ class ControlWarpEnv(WarpVectorEnv):
     """Actions are tensors or arrays [num_envs, n]. A row with a NaN or an infinity, and with `out_of_range="refuse"`
     one out of range, is not carried out: its world stands still, the turn counts, `info["valid"]` is False."""
 
-    tasks: tuple[ControlWorlds, ...]
-
     def __init__(
         self,
-        tasks: Sequence[ControlWorlds],
+        tasks: Sequence[Task],
         observation_space: spaces.Space,
         action_space: spaces.Box,
         *,
@@ -66,7 +65,7 @@ class ControlWarpEnv(WarpVectorEnv):
         """Several actions in a row, [num_envs, chunk, n], in the worlds that are `playing`; what they lead to is looked
         at once, after the last. Nothing is read back from the device.
 
-        A world stands still behind the action that ends its episode, and no episode begins by itself. A task none of
+        A world stands still behind the action that ends its episode, and no episode begins by itself. A model none of
         whose worlds is playing costs nothing, and is not looked at."""
         if self.autoreset_mode != AutoresetMode.DISABLED:
             raise ConfigError('chunks need autoreset_mode="Disabled", since no episode begins within one')
@@ -74,16 +73,14 @@ class ControlWarpEnv(WarpVectorEnv):
         chunk = np.shape(given)[1] if np.ndim(given) == 3 else 1
         read, found = self._read(given, chunk), self._nothing_played(chunk)
         wanted = torch.as_tensor(playing, device=self.device)
-        for place, task in self._each():
-            if not playing[place].any():
-                continue
+        for place, worlds in self._each(np.asarray(playing)):
             going = wanted[place]
             for number in range(chunk):
                 actions, valid = read.actions[place, number], read.valid[place, number]
-                lost = self._advance(task, actions, valid & going) & going
-                task.batch.look()
+                lost = self._advance(worlds.batch, actions, valid & going) & going
+                worlds.batch.look()
                 self._turns[place] += going
-                done = task.goal() & going & ~lost
+                done = worlds.goal() & going & ~lost
                 late = (self._turns[place] >= self.max_turns) & going & ~done
                 found.rewards[place, number] = done.float()
                 found.ran[place] += going
@@ -91,7 +88,7 @@ class ControlWarpEnv(WarpVectorEnv):
                 found.broken[place] |= lost
                 found.truncated[place] |= late | lost
                 going = going & ~(done | late | lost)
-            self._observe(task, place, found.seen)
+            self._observe(worlds, place, found.seen)
         return found
 
     def _nothing_played(self, chunk: int) -> PlayedChunk:
@@ -115,12 +112,12 @@ class ControlWarpEnv(WarpVectorEnv):
 
     def _play(self, actions: Read, begin: torch.Tensor) -> Played:
         broken, done, seen = self._none.clone(), self._none.clone(), self._blank()
-        for place, task in self._each():
-            broken[place] = self._advance(task, actions.actions[place], actions.valid[place])
-            self._begin(task, place, begin)
-            task.batch.look()
-            done[place] = task.goal()
-            self._observe(task, place, seen)
+        for place, worlds in self._each():
+            broken[place] = self._advance(worlds.batch, actions.actions[place], actions.valid[place])
+            self._begin(worlds, place, begin)
+            worlds.batch.look()
+            done[place] = worlds.goal()
+            self._observe(worlds, place, seen)
         broken &= ~begin
         self._turns = torch.where(begin, 0, self._turns + 1)
         terminated = done & ~begin & ~broken
@@ -128,9 +125,8 @@ class ControlWarpEnv(WarpVectorEnv):
         info = {"success": terminated, "valid": actions.valid | begin, "clipped": actions.clipped}
         return Played(seen, terminated.float(), terminated, truncated, broken, info)
 
-    def _advance(self, task: ControlWorlds, actions: torch.Tensor, moves: torch.Tensor) -> torch.Tensor:
+    def _advance(self, batch: Batch, actions: torch.Tensor, moves: torch.Tensor) -> torch.Tensor:
         """Carry an action out in the worlds of a mask; which diverged, and stand where they stood before?"""
-        batch = task.batch
         before = batch.rows()
         batch.act(actions)
         lost = batch.broken()

@@ -1,14 +1,16 @@
 """`WarpVectorEnv`: a vector environment whose worlds and observations stay on one device.
 
-A family describes a task in many worlds (`Worlds`), and this class plays several of them side by side: world i plays
-task i modulo the number of tasks, from one of the starts that the device holds, and begins the next one by itself. What
-an action is and does is a subclass's business: `control.ControlWarpEnv` moves arms by arrays.
+A family describes a model in many worlds (`Worlds`) and the tasks that they play (`Task`); tasks with the same model
+share its worlds, since a batch of few costs as much as one of many. World i of the environment plays task i modulo the
+number of tasks, from one of the starts that the device holds, and begins the next one by itself. What an action is and
+does is a subclass's business: `control.ControlWarpEnv` moves arms by arrays.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,16 +27,38 @@ DTYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
 
 
 class Worlds(Protocol):
-    """One task in `batch.count` worlds."""
+    """One model in `batch.count` worlds."""
 
     batch: Batch
-    instruction: str
-    names: list[str]  # the ids of its starts
-    starts: Rows  # their states, a row for each
+    starts: Rows  # states in which episodes begin, those of all tasks
 
     def observe(self, name: str) -> torch.Tensor:
         """A part of the observations."""
         ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """What some worlds of a model play."""
+
+    worlds: Any  # `Worlds`
+    rows: torch.Tensor  # of the batch, those that play it
+    instruction: str
+    names: list[str]  # the ids of its starts
+    first: int = 0  # of its starts, in those of all tasks
+
+    @property
+    def batch(self) -> Batch:
+        """All worlds of the model."""
+        return self.worlds.batch
+
+
+class Group(NamedTuple):
+    """Worlds of one model, and the rows of the environment that they are, on the device and on the processor."""
+
+    worlds: Any
+    place: torch.Tensor
+    rows: np.ndarray
 
 
 class Played(NamedTuple):
@@ -62,7 +86,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
 
     def __init__(
         self,
-        tasks: Sequence[Worlds],
+        tasks: Sequence[Task],
         observation_space: spaces.Space,
         action_space: spaces.Space,
         *,
@@ -70,7 +94,7 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
         render_mode: str | None,
     ) -> None:
         self.tasks, self.device = tuple(tasks), tasks[0].batch.device
-        self.num_envs = sum(task.batch.count for task in tasks)
+        self.num_envs = sum(len(task.rows) for task in tasks)
         self.autoreset_mode = find_autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space, self.single_action_space = observation_space, action_space
@@ -86,10 +110,12 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
         number = torch.arange(self.num_envs, device=self.device) % len(tasks)
         # How many starts a world's task has, and how many worlds play it: each takes the next one that nobody plays.
         self._known = torch.tensor([len(task.names) for task in tasks], device=self.device)[number]
-        self._stride = torch.tensor([task.batch.count for task in tasks], device=self.device)[number]
+        self._stride = torch.tensor([len(task.rows) for task in tasks], device=self.device)[number]
+        self._first = torch.tensor([task.first for task in tasks], device=self.device)[number]
         self._start = torch.arange(self.num_envs, device=self.device) // len(tasks) % self._known
         self._over = self._none = torch.zeros(self.num_envs, device=self.device, dtype=torch.bool)
         self._begun = False
+        self._groups = [self._group(worlds) for worlds in dict.fromkeys(task.worlds for task in tasks)]
 
     # ------------------------------------------------------------------ episodes
 
@@ -152,29 +178,38 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
 
     # ------------------------------------------------------------------ the tasks
 
-    def _each(self) -> Iterator[tuple[slice, Any]]:
-        """Every task, and which rows are its worlds'. What is launched inside the loop goes to the task's own stream,
-        and only after the last task are all of them waited for: none waits for the one before it."""
+    def _group(self, worlds: Worlds) -> Group:
+        place = torch.zeros(worlds.batch.count, dtype=torch.long, device=self.device)
         for number, task in enumerate(self.tasks):
-            with task.batch.working():
-                yield slice(number, None, len(self.tasks)), task
-        for task in self.tasks:
-            task.batch.join()
+            if task.worlds is worlds:
+                place[task.rows] = torch.arange(number, self.num_envs, len(self.tasks), device=self.device)
+        return Group(worlds, place, place.cpu().numpy())
+
+    def _each(self, playing: np.ndarray | None = None) -> Iterator[tuple[torch.Tensor, Any]]:
+        """The worlds of every model, and which rows they are; with a mask those of which some are playing. What is
+        launched inside the loop goes to their own stream, and only after the last are all of them waited for: none
+        waits for the one before it."""
+        for worlds, place, rows in self._groups:
+            if playing is None or playing[rows].any():
+                with worlds.batch.working():
+                    yield place, worlds
+        for group in self._groups:
+            group.worlds.batch.join()
 
     def _move_on(self, mask: torch.Tensor) -> None:
         self._start = torch.where(mask, (self._start + self._stride) % self._known, self._start)
 
-    def _begin(self, task: Worlds, place: slice, mask: torch.Tensor) -> None:
-        chosen = self._start[place]
-        task.batch.write({name: rows[chosen] for name, rows in task.starts.items()}, mask[place])
+    def _begin(self, worlds: Worlds, place: torch.Tensor, mask: torch.Tensor) -> None:
+        chosen = (self._first + self._start)[place]
+        worlds.batch.write({name: rows[chosen] for name, rows in worlds.starts.items()}, mask[place])
 
     def _restart(self, mask: torch.Tensor) -> dict[str, torch.Tensor]:
         """Put the worlds of a mask at their starts, and look at all."""
         seen = self._blank()
-        for place, task in self._each():
-            self._begin(task, place, mask)
-            task.batch.look()
-            self._observe(task, place, seen)
+        for place, worlds in self._each():
+            self._begin(worlds, place, mask)
+            worlds.batch.look()
+            self._observe(worlds, place, seen)
         return seen
 
     def _blank(self) -> dict[str, torch.Tensor]:
@@ -182,9 +217,9 @@ class WarpVectorEnv(VectorEnv[dict[str, torch.Tensor], Any, torch.Tensor]):
             name: torch.zeros(shape, dtype=dtype, device=self.device) for name, (*shape, dtype) in self._parts.items()
         }
 
-    def _observe(self, task: Worlds, place: slice, seen: Mapping[str, torch.Tensor]) -> None:
+    def _observe(self, worlds: Worlds, place: torch.Tensor, seen: Mapping[str, torch.Tensor]) -> None:
         for name, rows in seen.items():
-            values = task.observe(name)
+            values = worlds.observe(name)
             rows[(place, slice(values.shape[1]))] = values  # a shorter state has zeros behind it
 
     def _find_starts(self, named: Any) -> torch.Tensor:

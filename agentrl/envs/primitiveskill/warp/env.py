@@ -16,7 +16,7 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.env import BRIEF_INFO
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.warp.loading import find_device, torch
-from agentrl.envs.common.warp.vector import Played, WarpVectorEnv
+from agentrl.envs.common.warp.vector import Played, Task, WarpVectorEnv
 from agentrl.envs.primitiveskill.backend import Action, Result
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
 from agentrl.envs.primitiveskill.table import Table
@@ -34,8 +34,6 @@ class SkillWarpEnv(WarpVectorEnv):
     observation is `info["text"]`; with `full_info=True` the rest of its `info` is there too.
     """
 
-    tasks: tuple[SkillWorlds, ...]
-
     def __init__(
         self,
         num_envs: int = 1,
@@ -52,13 +50,15 @@ class SkillWarpEnv(WarpVectorEnv):
         if kwargs.get("backend", "mujoco") != "mujoco" or kwargs.get("perturb") is not None:
             raise ConfigError('simulator="warp" knows backend="mujoco" and perturb=None alone')
         single = PrimitiveSkillEnv(render_mode=render_mode, **kwargs)  # refuses what is wrong, and has the spaces
-        worlds = SkillWorlds(single, count, find_device(device), starts)
+        where = find_device(device)
+        self._worlds = worlds = SkillWorlds(single, count, where, starts)
+        task = Task(worlds, torch.arange(count, device=where), worlds.instruction, worlds.names)
         self.seats = [Seat(worlds.begun, full_info=full_info, **kwargs) for _ in range(count)]
         parts: dict[str, spaces.Space] = {"state": spaces.Box(-np.inf, np.inf, (worlds.numbers,), np.float32)}
         if single.kind == "visual":
             parts["image"] = spaces.Box(0, 255, (single.image_size, single.image_size, 3), np.uint8)
         super().__init__(
-            [worlds], spaces.Dict(parts), single.action_space, autoreset_mode=autoreset_mode, render_mode=render_mode
+            [task], spaces.Dict(parts), single.action_space, autoreset_mode=autoreset_mode, render_mode=render_mode
         )
 
     def reset(
@@ -88,7 +88,7 @@ class SkillWarpEnv(WarpVectorEnv):
         return list(given)
 
     def _play(self, actions: Sequence[Any], begin: torch.Tensor) -> Played:
-        worlds, batch, everyone = self.tasks[0], self.tasks[0].batch, slice(None)
+        worlds, batch, everyone = self._worlds, self._worlds.batch, self._groups[0].place
         fresh, seen, told = begin.tolist(), self._blank(), {}
         self._take_seats(begin)
         turns = [() if new else seat.plan(one) for seat, one, new in zip(self.seats, actions, fresh, strict=True)]

@@ -84,11 +84,11 @@ def test_goals_and_pictures_are_those_of_mujoco(envs: Any, simulation: Procedura
         assert action is not None
         simulation.step(action)
     assert truths[-1]["goal"]
-    picked, task = [0, len(states) // 2, len(states) - 1], envs.tasks[0]
+    picked, worlds = [0, len(states) // 2, len(states) - 1], envs.tasks[0].worlds
     seen = enter(envs, [states[k] for k in picked])
     for fact in world.problem.goal.facts():
-        assert task.holds(fact).tolist() == [truths[k][str(fact)] for k in picked]
-    assert task.goal().tolist() == [truths[k]["goal"] for k in picked]
+        assert worlds.holds(fact).tolist() == [truths[k][str(fact)] for k in picked]
+    assert worlds.goal().tolist() == [truths[k]["goal"] for k in picked]
     for picture in PICTURES:
         wanted = np.array([drawn[k][picture] for k in picked]).astype(int)
         assert np.abs(seen[picture].numpy().astype(int) - wanted).mean() < 3, picture
@@ -102,7 +102,7 @@ def test_touching_is_that_of_mujoco(envs: Any, simulation: ProceduralSimulation)
     enter(envs, [{part: getattr(world.data, part).copy() for part in STATE}] * 3)
     names = [*world.objects, *world.fixtures, next(iter(world.problem.fixtures))]
     pairs = [(a, b) for a in names for b in names if a < b]
-    touching = {pair: envs.tasks[0].touching(*pair).tolist() for pair in pairs}
+    touching = {pair: envs.tasks[0].worlds.touching(*pair).tolist() for pair in pairs}
     assert any(any(found) for found in touching.values())
     assert touching == {pair: [world.touching(*pair)] * 3 for pair in pairs}
 
@@ -164,6 +164,6 @@ def test_tasks_side_by_side_begin_again_in_the_same_step() -> None:
     for task, first, final, now in zip(
         envs.tasks, seen["state"], told["final_obs"]["state"], after["state"], strict=True
     ):
-        world, size = World(SUITE, task.world.task), len(task.observe("state")[0])
+        world, size = World(SUITE, task.worlds.world.task), len(task.worlds.observe("state")[0])
         assert (first[size:] == 0).all() and size == 7 * len(world.objects) + len(world.joints)
         assert (final - first).abs().max() < 1e-3 < (now - first).abs().max()
