@@ -6,11 +6,9 @@ Everything follows from the room's number and the task's, by integer hashes.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from agentrl.core.errors import ConfigError
@@ -30,6 +28,7 @@ from agentrl.envs.alfworld.games import (
     Thing,
     Wording,
 )  # fmt: skip
+from agentrl.envs.common.data_files import data_file
 
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
 PER_KIND = 30  # rooms
@@ -70,8 +69,7 @@ class Kind:
 @cache
 def tables() -> dict[str, Any]:
     """`things.toml`, with groups written out."""
-    text = files("agentrl.envs.alfworld").joinpath("things.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
+    data = data_file("agentrl.envs.alfworld", "things.toml")
     groups = {name: words.split() for name, words in data["groups"].items()}
 
     def spelled(words: str) -> frozenset[str]:
