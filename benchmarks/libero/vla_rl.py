@@ -217,16 +217,34 @@ def keep(options: argparse.Namespace, measured: dict[str, Any]) -> None:
         by_task[Chosen(options.suite, number, "test", 0).instruction] = told(*own)
     results[options.suite] = {
         "policies": {run: {n: v for n, v in one[RIGHT].items() if n != "success"} for run, one in measured.items()},
-        "practice": options.algorithm,
+        "practice": {"algorithm": options.algorithm, "iterations": practised(options.folder / "practice")},
         "conditions": found,
         "tasks": by_task,
     }
     options.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
+def practised(folder: Path) -> list[dict[str, Any]]:
+    """What each iteration came to, drawn at temperature 1 from the starts that it learned from."""
+    path = folder / "metrics.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [
+        {name: line[name] for name in ("iteration", "episodes", "success", "success_ci", "turns_mean", "seconds")}
+        for line in lines
+        if line["kind"] == "train"
+    ]
+
+
 def page(options: argparse.Namespace) -> None:
     """The results of a suite as Markdown."""
     found = json.loads(options.json.read_text())[options.suite]
+    print("| iteration | success in practice | chunks an episode | seconds, of them simulator and update |")
+    print("|---|---|---|---|")
+    for row in found["practice"]["iterations"]:
+        spent = [f"{row['seconds'][part]:.1f}" for part in ("total", "environment", "update")]
+        success = f"{row['success']:.3f} {spelled(row['success_ci'])}"
+        print(f"| {row['iteration']} | {success} | {row['turns_mean']:.1f} | {', '.join(spent)} |")
+    print()
     for title in ("conditions", "tasks"):
         print(f"| {title.removesuffix('s')} | starts | imitation | and practice | growth |\n|---|---|---|---|---|")
         for name, row in found[title].items():
