@@ -109,7 +109,7 @@ def play(env: PaperSearchEnv, seed: int) -> list[float]:
 
 def search_rows(library: Library, asked: int, repeats: int) -> Rows:
     """Searches a second for questions of the training split, ours and the peer's by turns."""
-    questions = [library.question(task).text for task in library.tasks("train")[:asked]]
+    questions = [library.question(task).text for task in library.ids["train"][:asked]]
     base = fts5(library)
     ways: dict[str, Callable[[str], Sequence[Any]]] = {
         "agentrl": lambda text: library.index.search(text, 10),

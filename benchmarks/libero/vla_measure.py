@@ -6,6 +6,7 @@ none, by MuJoCo Warp from the state that MuJoCo reached; perturbed worlds look d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from benchmarks.libero.warp_play import Oracles
 from benchmarks.libero.warp_worlds import STATE
 
 RIGHT, SHUFFLED, LEVELS = "right instructions", "shuffled instructions", (1, 2, 3)
+EVERY = 5  # chunks between reports
 _playing: dict[str, gym.Env] = {}  # of a process
 
 
@@ -158,6 +160,8 @@ def measure(
             after, success[n] = one.result()
             seen[n] = after or {}
         seen = {n: one for n, one in seen.items() if one}
+        if turn % EVERY == 0:
+            print(f"chunk {turn}: {len(seen)} of {len(episodes)} still played", file=sys.stderr, flush=True)
     return success
 
 

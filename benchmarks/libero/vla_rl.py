@@ -1,18 +1,16 @@
 """One VLA policy for all tasks of a LIBERO suite: imitation, practice on the GPU, and what both are worth in MuJoCo.
 
     python -m benchmarks.libero.vla_rl imitate  --folder runs/vla            # the oracle's demonstrations, then BC
-    python -m benchmarks.libero.vla_rl practise --folder runs/vla            # PPO (or --algorithm grpo) in MuJoCo Warp
+    python -m benchmarks.libero.vla_rl practise --folder runs/vla            # GRPO (or --algorithm ppo) in MuJoCo Warp
     python -m benchmarks.libero.vla_rl measure  --folder runs/vla            # before and after, in MuJoCo
     python -m benchmarks.libero.vla_rl films    --folder runs/vla            # nine episodes as runs/vla/films/*.gif
     python -m benchmarks.libero.vla_rl page     --folder runs/vla            # the results as a table for the page
 
-Each command stops by itself after `--minutes` (7 by default) and goes on where it stopped when it is given again;
-`practise` is meant to be given two or three times. On one H200 with 16 cores `imitate` is meant to take five minutes
-(two for 400 demonstrations), an iteration of `practise` 20 to 30 seconds, `measure` two to three minutes with
-`--pictures warp` and 20 starts of each task; nothing of it was run there yet. A machine without OpenGL measures right
-and shuffled instructions alone, with pictures drawn by Warp from MuJoCo's states; where there is OpenGL,
-`--pictures opengl --perturbed` adds each factor and level (18 conditions). Figures go to
-benchmarks/results/libero_vla.json.
+Each command stops by itself after `--minutes` (7 by default) and goes on where it stopped when it is given again. On
+one H200 with 16 cores 400 demonstrations took 80 seconds, 200 optimiser steps of imitation 10, an iteration of
+`practise` with 960 episodes 25, once kernels were in Warp's cache. A machine without OpenGL measures right and shuffled
+instructions alone, with pictures drawn by Warp from MuJoCo's states; where there is OpenGL, `--pictures opengl
+--perturbed` adds each factor and level (18 conditions). Figures go to benchmarks/results/libero_vla.json.
 
 `--env agentrl/LIBERO-Goal-v0 --folder runs/goal` is the same for ten goals in one scene, where only the instruction
 tells what is wanted: success with right instructions less that with shuffled ones says whether it is read.
@@ -68,13 +66,13 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--max-turns", type=int, default=280)
     parser.add_argument("--demonstrations", type=int, default=40, help="of each task")
     parser.add_argument("--noise", type=float, default=0.1)
-    parser.add_argument("--imitations", type=int, default=20, help="iterations of imitation")
+    parser.add_argument("--imitations", type=int, default=16, help="iterations of imitation")
     parser.add_argument("--steps", type=int, default=200, help="optimiser steps of each")
-    parser.add_argument("--algorithm", choices=("ppo", "grpo"), default="ppo")
+    parser.add_argument("--algorithm", choices=("ppo", "grpo"), default="grpo")
     parser.add_argument("--iterations", type=int, default=60, help="of practice")
-    parser.add_argument("--episodes", type=int, default=480, help="of an iteration of practice")
-    parser.add_argument("--places", type=int, default=100, help="starts of each task to practise from")
-    parser.add_argument("--lr", type=float, default=3e-5)
+    parser.add_argument("--episodes", type=int, default=960, help="of an iteration of practice")
+    parser.add_argument("--places", type=int, default=48, help="starts of each task to practise from")
+    parser.add_argument("--lr", type=float, default=1e-4)
     parser.add_argument("--starts", type=int, default=20, help="of each task, for measuring")
     parser.add_argument("--pictures", choices=("warp", "opengl"), default="warp")
     parser.add_argument("--perturbed", action="store_true")
@@ -219,16 +217,34 @@ def keep(options: argparse.Namespace, measured: dict[str, Any]) -> None:
         by_task[Chosen(options.suite, number, "test", 0).instruction] = told(*own)
     results[options.suite] = {
         "policies": {run: {n: v for n, v in one[RIGHT].items() if n != "success"} for run, one in measured.items()},
-        "practice": options.algorithm,
+        "practice": {"algorithm": options.algorithm, "iterations": practised(options.folder / "practice")},
         "conditions": found,
         "tasks": by_task,
     }
     options.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
+def practised(folder: Path) -> list[dict[str, Any]]:
+    """What each iteration came to, drawn at temperature 1 from the starts that it learned from."""
+    path = folder / "metrics.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [
+        {name: line[name] for name in ("iteration", "episodes", "success", "success_ci", "turns_mean", "seconds")}
+        for line in lines
+        if line["kind"] == "train"
+    ]
+
+
 def page(options: argparse.Namespace) -> None:
     """The results of a suite as Markdown."""
     found = json.loads(options.json.read_text())[options.suite]
+    print("| iteration | success in practice | chunks an episode | seconds, of them simulator and update |")
+    print("|---|---|---|---|")
+    for row in found["practice"]["iterations"]:
+        spent = [f"{row['seconds'][part]:.1f}" for part in ("total", "environment", "update")]
+        success = f"{row['success']:.3f} {spelled(row['success_ci'])}"
+        print(f"| {row['iteration']} | {success} | {row['turns_mean']:.1f} | {', '.join(spent)} |")
+    print()
     for title in ("conditions", "tasks"):
         print(f"| {title.removesuffix('s')} | starts | imitation | and practice | growth |\n|---|---|---|---|---|")
         for name, row in found[title].items():

@@ -178,7 +178,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split: room and number, or the folder of a file."""
-        return self._games.ids()
+        return self._games.ids
 
     def _find_task(self, task: Any) -> Game:
         game = self._games.game(task) if isinstance(task, str) else None

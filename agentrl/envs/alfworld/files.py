@@ -81,15 +81,11 @@ class GameFiles:
             raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; {wrong} {data_dir}")
         chosen = tuple(f"{family}-" for family in families)
         every = set(families) == set(FAMILIES)
-        self._ids = [
+        self.ids = [  # the folder of each game, with a mark where it is rebuilt
             task for task in found
             if split_of(task) == split and (every or any(part.startswith(chosen) for part in Path(task).parts))
         ]  # fmt: skip
-        self._known = frozenset(self._ids)
-
-    def ids(self) -> Sequence[str]:
-        """The folder of each game, with a mark where it is rebuilt."""
-        return self._ids
+        self._known = frozenset(self.ids)
 
     def game(self, task: str) -> Game | None:
         """The game of an id; None for what is none."""

@@ -6,11 +6,9 @@ Everything follows from the room's number and the task's, by integer hashes.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from agentrl.core.errors import ConfigError
@@ -30,6 +28,7 @@ from agentrl.envs.alfworld.games import (
     Thing,
     Wording,
 )  # fmt: skip
+from agentrl.envs.common.data_files import data_file
 
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
 PER_KIND = 30  # rooms
@@ -70,8 +69,7 @@ class Kind:
 @cache
 def tables() -> dict[str, Any]:
     """`things.toml`, with groups written out."""
-    text = files("agentrl.envs.alfworld").joinpath("things.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
+    data = data_file("agentrl.envs.alfworld", "things.toml")
     groups = {name: words.split() for name, words in data["groups"].items()}
 
     def spelled(words: str) -> frozenset[str]:
@@ -82,7 +80,7 @@ def tables() -> dict[str, Any]:
 
     things = {name: kind(on, usual, f"take {can}", most) for name, (on, usual, can, most) in data["things"].items()}
     fixed = {name: kind(on, on, "use" if "Lamp" in name else "", most) for name, (on, most) in data["fixed"].items()}
-    return {"things": things, "fixed": fixed, "rooms": {kind: data[kind] for kind in ROOMS}}
+    return {"things": things, "kinds": things | fixed, "rooms": {kind: data[kind] for kind in ROOMS}}
 
 
 @cache
@@ -141,7 +139,7 @@ class Stock:
 @lru_cache(maxsize=PER_KIND * len(ROOMS))
 def stock(kind: str, number: int) -> Stock:
     """The receptacles and possible things of a room of ours."""
-    kinds = {name: each for name, each in every_kind().items() if each.most[kind]}
+    kinds = {name: each for name, each in tables()["kinds"].items() if each.most[kind]}
     return stock_of(room(kind, number), kinds)
 
 
@@ -156,12 +154,6 @@ def stock_of(receptacles: tuple[Receptacle, ...], kinds: dict[str, Kind]) -> Sto
         for name, each in kinds.items()
     }
     return Stock(receptacles, here, {name: kinds[name] for name in kinds if spots[name]}, spots)
-
-
-@cache
-def every_kind() -> dict[str, Kind]:
-    """All kinds of things."""
-    return tables()["things"] | tables()["fixed"]
 
 
 def parts_of(task: str) -> tuple[str, int, int]:
@@ -235,7 +227,7 @@ def rebuilt_room(
     name: str, kind: str, number: int, seed: int, goal: Goal, counts: Mapping[str, int], wording: Wording
 ) -> Game:
     """A room of ours with a given goal and given numbers of things, for a scene whose arrangement is not known."""
-    receptacles, kinds = room(kind, number % PER_KIND), every_kind()
+    receptacles, kinds = room(kind, number % PER_KIND), tables()["kinds"]
     wanted = {each.lower(): each for each in kinds}
     known = {each.lower() for each in tables()["rooms"][kind]} | {each for each, _ in fits()}
     if goal.thing not in wanted or (goal.lamp or goal.thing) not in wanted or goal.receptacle not in {"", *known}:
@@ -263,12 +255,8 @@ class Homes:
     """Our own tasks of a split."""
 
     def __init__(self, split: str, families: tuple[str, ...], wording: Wording) -> None:
-        self._ids, self._wording = task_ids(split, families), wording
-        self._known = frozenset(self._ids)
-
-    def ids(self) -> Sequence[str]:
-        """All of them."""
-        return self._ids
+        self.ids, self._wording = task_ids(split, families), wording
+        self._known = frozenset(self.ids)
 
     def game(self, task: str) -> Game | None:
         """The game of an id; None for what is none."""

@@ -10,7 +10,7 @@ import gymnasium as gym
 
 from agentrl.core.policy import Conversation, Generation, as_generation
 from agentrl.envs.alfworld.games import CLEAN, COOL, HEAT, INSTRUCTIONS, LOOK, SIMPLE, TWO
-from agentrl.envs.alfworld.homes import every_kind
+from agentrl.envs.alfworld.homes import tables
 
 ERRANDS = {LOOK: "use", CLEAN: "clean", HEAT: "heat", COOL: "cool", TWO: "two", SIMPLE: ""}
 APPLIANCES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
@@ -105,7 +105,7 @@ class Notes:
         """Look where things of this kind usually are."""
         if self.here in self.closed:
             return f"open {self.here}"
-        known = [each for name, each in every_kind().items() if name.lower() == kind]
+        known = [each for name, each in tables()["kinds"].items() if name.lower() == kind]
         likely = {name.lower() for each in known for name in each.usual}
         possible = {name.lower() for each in known for name in each.fits}
         left = [one for one in self.receptacles if one not in self.inside]

@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
-
-import msgspec
 
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular, sha256_of
+from agentrl.envs.common.json_values import json_values
 from agentrl.envs.common.search import kept_index
 from agentrl.envs.multihop.actions import MAX_ANSWER, plain
 from agentrl.envs.multihop.answers import normalised
@@ -25,7 +26,6 @@ from agentrl.envs.multihop.questions import Find, Question
 
 VERSION = 1
 CUTS = ("hash", "none")
-_AT_BYTE = re.compile(r"byte (\d+)")
 _REFERENCE = re.compile(r"#(\d+)")
 KEYS = {"question", "question_text", "title", "contents", "Q_id"}  # of a question or a page; else a table of pages
 Files = tuple[tuple[str, str], ...]  # split, or "" for all splits, and file
@@ -54,56 +54,20 @@ class Row(NamedTuple):
 # ---------------------------------------------------------------------- JSON, and JSON lines
 
 
-def read_items(path: str) -> Iterator[tuple[Callable[[], str], Any]]:
-    """Every object of a file, and where it stands."""
+def read_items(path: str) -> Iterator[tuple[str, Any]]:
+    """Every object of a file, and where it stands. One object alone may be a table of pages: titles and texts."""
     try:
-        data = read_regular(path).removeprefix(b"\xef\xbb\xbf")
+        content = read_regular(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
-    start = data.lstrip()[:1]
-    if start == b"[":
-        items = _decoded(path, data, list[msgspec.Raw], 0)
-        at = 0
-        for item in items:
-            at = data.find(bytes(item), at)
-            yield (lambda at=at: f"{path}, line {_line(data, at)}"), _decoded(path, bytes(item), Any, at, data)
-            at += len(bytes(item))
+    values = json_values(content, path)
+    known, is_list = list(islice(values, 2)), content.removeprefix(BOM_UTF8).lstrip().startswith(b"[")
+    if len(known) == 1 and isinstance(known[0][1], dict) and KEYS.isdisjoint(known[0][1]) and not is_list:
+        for title, text in known[0][1].items():
+            yield f"{path}, entry {title[:60]!a}", {"title": title, "text": text}
         return
-    first, _, rest = data.lstrip().partition(b"\n")
-    if start == b"{" and not (rest.strip() and _is_json(first)):  # one object, on one line or several
-        whole = _decoded(path, data, dict[str, Any], 0)
-        if not KEYS.isdisjoint(whole):
-            yield (lambda: f"{path}, line 1"), whole
-            return
-        for title, text in whole.items():
-            yield (lambda title=title: f"{path}, entry {title[:60]!a}"), {"title": title, "text": text}
-        return
-    at = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            yield (lambda number=number: f"{path}, line {number}"), _decoded(path, line, Any, at, data)
-        at += len(line) + 1
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
-
-
-def _decoded(path: str, data: bytes, kind: Any, at: int, whole: bytes | None = None) -> Any:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = _AT_BYTE.search(str(error))
-        at += int(found[1]) if found else len(data)
-        raise ConfigError(f"{path}, line {_line(whole or data, at)}: this is not JSON ({str(error)[:100]})") from None
-
-
-def _line(data: bytes, at: int) -> int:
-    return data.count(b"\n", 0, at) + 1
+    for line, item in chain(known, values):
+        yield f"{path}, line {line}", item
 
 
 # ---------------------------------------------------------------------- the layouts
@@ -116,7 +80,7 @@ def read_each(path: str, what: str, read: Callable[[Any], T]) -> Iterator[T]:
             yield read(item)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise ConfigError(f"{where()}: this is no {what} of a known layout ({said[:120]})") from None
+            raise ConfigError(f"{where}: this is no {what} of a known layout ({said[:120]})") from None
 
 
 def read_row(item: Any) -> Row | None:

@@ -227,7 +227,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     def tasks(self) -> Sequence[str]:
         """Ids of questions."""
-        return self.library.tasks(self.split)
+        return self.library.ids[self.split]
 
     def _find_task(self, task: Any) -> str:
         if not isinstance(task, str) or not self.library.has_task(self.split, task):
@@ -314,7 +314,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
     @property
     def recall(self) -> float:
         """The share of the relevant papers that the pool holds."""
-        return self._found / (len(self._wanted) + self._asked.absent)
+        return self._found / self._asked.answers
 
     @property
     def _found(self) -> int:
@@ -340,7 +340,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
         }
 
     def _result(self) -> str:
-        return f"The pool holds {self._found} of {len(self._wanted) + self._asked.absent} relevant papers."
+        return f"The pool holds {self._found} of {self._asked.answers} relevant papers."
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
@@ -369,7 +369,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     def oracle(self) -> str | None:
         """The calls that find most of what is missing, up to a turn full."""
-        if self._over or len(self._wanted) < GOAL * (len(self._wanted) + self._asked.absent):
+        if self._over or len(self._wanted) < GOAL * self._asked.answers:
             return None
         expanded = self._expanded()
         pool = [number for number in self._pool if number not in expanded]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,11 @@ class Question:
     absent: int = 0  # answers that are not among the papers
     group: str = ""
 
+    @property
+    def answers(self) -> int:
+        """How many papers answer the question."""
+        return len(self.relevant) + self.absent
+
     def grades_of(self, numbers: np.ndarray) -> np.ndarray:
         """How relevant these papers are, from 0 to 1."""
         places = np.minimum(np.searchsorted(self.papers, numbers), max(0, len(self.papers) - 1))
@@ -74,6 +79,7 @@ class Library(ABC):
 
     scored = True  # does every paper have a grade, so that those of grade zero can be left out?
     index: RepairingIndex
+    ids: Mapping[str, Sequence[str]]  # split -> those of its questions
     arguments: tuple[int, int, str | None]  # of `open_library`
     _arrays: CheckedFile
 
@@ -81,7 +87,7 @@ class Library(ABC):
         self.search = lru_cache(SEARCHES_KEPT)(self._search)
         self.paper = lru_cache(PAPERS_KEPT)(self._paper)
         self.question = lru_cache(QUESTIONS_KEPT)(self._question)
-        self._task_sets = lru_cache(len(SPLITS))(lambda split: frozenset(self.tasks(split)))
+        self._known_ids = lru_cache(len(SPLITS))(lambda split: frozenset(self.ids[split]))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -97,13 +103,9 @@ class Library(ABC):
     def number(self, paper_id: str) -> int | None:
         """The number of the paper with this id, if there is one."""
 
-    @abstractmethod
-    def tasks(self, split: str) -> Sequence[str]:
-        """The ids of the questions of a split."""
-
     def has_task(self, split: str, task: str) -> bool:
         """Is there such a question in this split?"""
-        return task in self._task_sets(split)
+        return task in self._known_ids(split)
 
     @abstractmethod
     def _paper(self, number: int) -> Paper:
@@ -111,7 +113,7 @@ class Library(ABC):
 
     @abstractmethod
     def _question(self, task: str) -> Question:
-        """The question with an id that `tasks` gave."""
+        """The question with one of the `ids`."""
 
     def _search(self, query: str) -> tuple[int, ...]:
         """The numbers of the papers that fit a query best, best first."""
@@ -205,7 +207,6 @@ class GeneratedLibrary(Library):
             fingerprint=fingerprint(seed, size),
         )
         self._facets = self._arrays.array("facets").reshape(size, len(FACETS))
-        self._tasks = lru_cache(1)(self._all_tasks)
 
     def _paper(self, number: int) -> Paper:
         facets, traits = self._texts.traits(number)
@@ -225,10 +226,6 @@ class GeneratedLibrary(Library):
         digits = paper_id[1:]
         known = paper_id[:1] in "Pp" and len(digits) == 6 and digits.isascii() and digits.isdigit()
         return int(digits) if known and int(digits) < self._size else None
-
-    def tasks(self, split: str) -> Sequence[str]:
-        """The questions about objects of this split."""
-        return self._tasks()[split]
 
     def _question(self, task: str) -> Question:
         asked: list[int | None] = [None if part == ANY else int(part) for part in task.split("-")]
@@ -252,7 +249,9 @@ class GeneratedLibrary(Library):
             group=words().fields[(asked[0] or 0) // PER_FIELD],
         )
 
-    def _all_tasks(self) -> dict[str, list[str]]:
+    @cached_property
+    def ids(self) -> dict[str, list[str]]:
+        """Split -> the ids of the questions about its objects."""
         found: dict[str, list[str]] = {split: [] for split in SPLITS}
         for asked in ASKED:
             first, second, third = self._facets[:, asked].astype(np.int64).T

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -170,6 +170,7 @@ class OfficialLibrary(Library):
         self._scores = self._read_scores()
         self.scored = bool(self._scores)
         self._questions = {split: self._read_questions(split) for split in SPLITS}
+        self.ids = {split: list(questions) for split, questions in self._questions.items()}
 
     def number(self, paper_id: str) -> int | None:
         """The number of the paper with this id, if there is one."""
@@ -185,10 +186,6 @@ class OfficialLibrary(Library):
         return msgspec.json.decode(self.index.notes([number])[0], type=Paper)
 
     # ------------------------------------------------------------------ questions
-
-    def tasks(self, split: str) -> Sequence[str]:
-        """The questions of the split's files of which some answer is among the papers."""
-        return list(self._questions[split])
 
     def _question(self, task: str) -> Question:
         return self._questions[task.partition(":")[0]][task]

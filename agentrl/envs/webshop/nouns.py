@@ -10,13 +10,12 @@ import importlib.util
 import logging
 import random
 import re
-import tomllib
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from agentrl.core.errors import ConfigError, install_command
+from agentrl.envs.common.data_files import data_file
 
 log = logging.getLogger(__name__)
 NounTagger = Callable[[str], tuple[str, ...]]
@@ -74,12 +73,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?|[0-9][A-Za-z0-9_.,]*")  # fi
 _NOT_NOUN_ENDING = re.compile(
     r"[^\W\d_]{2,}(?:ly|able|ible|ous|ful|less|ive|ish|ical|ial|onal|eral|bal|ral|tal|nal|ic|ed|ing|proof|resistant|friendly)$"
 )
-_WORDS = {
-    kind: frozenset(words.split())
-    for kind, words in tomllib.loads(
-        files("agentrl.envs.webshop").joinpath("nouns.toml").read_text(encoding="utf-8")
-    ).items()
-}
+_WORDS = {kind: frozenset(words.split()) for kind, words in data_file("agentrl.envs.webshop", "nouns.toml").items()}
 _NOUNS = _WORDS["nouns"]
 _NO_NOUNS = _WORDS["function_words"] | _WORDS["adjectives"] | _WORDS["verbs_and_adverbs"]
 _INITIALS = re.compile(r"[A-Z]{2,5}$")

@@ -51,7 +51,13 @@ def test_results_of_a_suite_are_kept_beside_others_and_become_a_table(
 ) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"libero_spatial": {}}))
-    options = argparse.Namespace(json=path, suite=SUITE, numbers=NUMBERS, algorithm="ppo")
+    options = argparse.Namespace(json=path, suite=SUITE, numbers=NUMBERS, algorithm="ppo", folder=tmp_path)
+    line = {"iteration": 1, "episodes": 9, "success": 0.25, "success_ci": [0.2, 0.3], "turns_mean": 4.0}
+    line["seconds"] = {"environment": 2.0, "update": 1.0, "total": 3.5}
+    (tmp_path / "practice").mkdir()
+    (tmp_path / "practice" / "metrics.jsonl").write_text(
+        "".join(json.dumps({**line, "kind": kind, "loss": {}}) + "\n" for kind in ("train", "eval"))
+    )
     runs = {
         name: {RIGHT: {"weights": 7, "success": dict.fromkeys(TASKS, won)}}
         for name, won in (("imitation", False), ("practice", True))
@@ -63,6 +69,7 @@ def test_results_of_a_suite_are_kept_beside_others_and_become_a_table(
     printed = capsys.readouterr().out
     assert "| right instructions | 6 | 0.000 (0.000 to 0.390) | 1.000 (0.610 to 1.000) | +1.000" in printed
     assert f"| {TOLD[2]} | 2 | 0.000" in printed
+    assert printed.count("| 1 | 0.250 (0.200 to 0.300) | 4.0 | 3.5, 2.0, 1.0 |") == 1
 
 
 def test_films_show_nine_episodes_side_by_side_and_how_they_ended(tmp_path: Path) -> None:

@@ -17,10 +17,9 @@ pytestmark = pytest.mark.warp
 def test_imitation_practice_and_measuring_work_and_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One demonstration of one task, one update of each kind, one start measured; given again nothing is repeated."""
     folder, results = tmp_path / "runs", tmp_path / "results.json"
-    words = "--env agentrl/LIBERO-Goal-v0 --numbers 7 --device cpu --processes 1 --chunk 4 --size 16 --max-turns 8 "
-    words += (
-        "--demonstrations 1 --noise 0.02 --imitations 1 --steps 2 --iterations 1 --episodes 2 --places 1 --starts 1 "
-    )
+    words = "--env agentrl/LIBERO-Goal-v0 --algorithm ppo --numbers 7 --device cpu --processes 1 --chunk 4 --size 16 "
+    words += "--max-turns 8 --demonstrations 1 --noise 0.02 --imitations 1 --steps 2 --iterations 1 --episodes 2 "
+    words += "--places 1 --starts 1 "
     words += f"--folder {folder} --json {results} --model {write_nano_vla(tmp_path / 'nano')}"
     for what in ("imitate", "practise", "measure", "films"):
         main([what, *words.split()])

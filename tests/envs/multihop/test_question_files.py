@@ -101,7 +101,8 @@ BROKEN = [
     ("empty.json", "", "no question with an answer"),
     ("bytes.json", "[\xff]", "this is not JSON"),
     ("none.jsonl", '{"question": "a", "answer": "b", "answerable": false}', "no question with an answer"),
-    ("deep.json", "[" * 100_000, "this is not JSON"),
+    ("deep.json", "[" * 100_000, "line 1: this cannot be read as JSON .*deeply"),
+    ("cut.jsonl", '{"question": "a", "answer": "b"}\n{"question": "a",\n{"question": "c"}', "line 2: this is not JSON"),
     ("support.jsonl", '{"question": "a", "answer": "b", "context": [["t", ["x"], 1]]}', "line 1: .*too many values"),
 ]  # fmt: skip
 

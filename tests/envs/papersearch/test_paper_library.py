@@ -49,7 +49,7 @@ def test_every_concept_has_three_wordings_and_every_sentence_can_be_filled() -> 
 
 def test_grades_follow_from_what_papers_are_about() -> None:
     library = open_library(0, SIZE, None)
-    task = library.tasks("test")[0]
+    task = library.ids["test"][0]
     question = library.question(task)
     facets = draw_papers(0, SIZE)["facets"].astype(int)
     asked = {facet: int(part) for facet, part in enumerate(task.split("-")) if part != "x"}
@@ -67,7 +67,7 @@ def test_grades_follow_from_what_papers_are_about() -> None:
 
 def test_splits_ask_about_different_objects() -> None:
     library = open_library(0, SIZE, None)
-    objects = {split: {task.split("-")[0] for task in library.tasks(split)} for split in ("train", "dev", "test")}
+    objects = {split: {task.split("-")[0] for task in library.ids[split]} for split in ("train", "dev", "test")}
     assert not objects["train"] & objects["dev"] and not objects["dev"] & objects["test"]
     assert not objects["train"] & objects["test"]
     assert min(map(len, objects.values())) >= 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import secrets
@@ -15,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
@@ -55,16 +57,20 @@ def in_step(model: str, output: Path) -> dict[str, Any]:
     args = toys.grpo(model, output / "sync", **given)
     grpo.train(args)
     exact = {"max_staleness": 0, "max_wait_ms": -1, "max_batch": args.num_envs, "cluster": "ray"}
-    before, during = listening(), set[str]()
-    report = lambda text: during.update(listening() - before)  # noqa: E731
+    during = set[str]()
+    report = lambda text: during.update(listening())  # noqa: E731
     grpo.train(replace(args, output=str(output / "cluster"), **ON_CLUSTER, **exact), report)
     return {"listening": sorted(during)}
 
 
 def listening() -> set[str]:
-    """Addresses and ports at which anybody on this machine listens, in hexadecimal digits."""
-    tables = [line.split() for table in ("tcp", "tcp6") for line in Path(f"/proc/net/{table}").read_text().splitlines()]
-    return {columns[1] for columns in tables if columns[3] == "0A"}
+    """Addresses at which this process and those below it listen."""
+    found, this = set[str](), psutil.Process()
+    for process in (this, *this.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):  # it has ended
+            places = process.net_connections("inet")
+            found |= {place.laddr.ip for place in places if place.status == psutil.CONN_LISTEN}
+    return found
 
 
 def killed(model: str, output: Path) -> dict[str, Any]:

@@ -4,9 +4,7 @@ by what its texts name (or else by chance, as the emblem), so that two products 
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 from zlib import crc32
 
@@ -14,8 +12,9 @@ from PIL import Image, ImageChops, ImageColor, ImageDraw
 
 from agentrl.envs.common.catalogue.matching import COLOURS
 from agentrl.envs.common.catalogue.product import Product
+from agentrl.envs.common.data_files import data_file
 
-_DATA = tomllib.loads(files("agentrl.envs.common.catalogue").joinpath("photos.toml").read_text(encoding="utf-8"))
+_DATA = data_file("agentrl.envs.common.catalogue", "photos.toml")
 SHAPES = {name: [stroke.split() for stroke in strokes] for name, strokes in _DATA["shapes"].items()}
 WORDS = [(word, shape) for shape, words in _DATA["words"].items() for word in words.split("|")]
 BY_CATEGORY, TINTS, PALETTE = _DATA["by_category"], _DATA["tints"], _DATA["palette"]["colours"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.multihop.answers import normalised
-from agentrl.envs.multihop.world.relations import read_toml
 
 TRIES = 200
 
@@ -15,7 +15,7 @@ class Namer:
     """Makes names, each of them once."""
 
     def __init__(self, rng: Random) -> None:
-        found = read_toml("names.toml")
+        found = data_file("agentrl.envs.multihop.world", "names.toml")
         self.styles: list[dict[str, list[str]]] = found["styles"]
         self.shares: dict[str, dict[str, int]] = found["shares"]
         self._words: dict[str, list[str]] = found["words"]

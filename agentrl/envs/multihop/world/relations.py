@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from agentrl.envs.common.data_files import data_file
 
 FOLDER = Path(__file__).parent
 FILES = ("names.toml", "relations.toml", "prose.toml")
@@ -47,11 +48,6 @@ class Phrases:
     works: dict[str, dict[str, Any]]
 
 
-def read_toml(name: str) -> dict[str, Any]:
-    """One of the data files."""
-    return tomllib.loads((FOLDER / name).read_text("utf-8"))
-
-
 @cache
 def data_digest() -> str:
     """Changes with any word of the data files."""
@@ -61,7 +57,7 @@ def data_digest() -> str:
 @cache
 def relations() -> dict[str, tuple[Relation, ...]]:
     """Kind of a page -> what it states."""
-    found = read_toml("relations.toml")
+    found = data_file("agentrl.envs.multihop.world", "relations.toml")
     return {kind: tuple(_relation(kind, name, row) for name, row in rows.items()) for kind, rows in found.items()}
 
 
@@ -73,7 +69,7 @@ def _relation(kind: str, name: str, row: dict[str, Any]) -> Relation:
 @cache
 def phrases() -> Phrases:
     """The sentences around what is stated."""
-    found = read_toml("prose.toml")
+    found = data_file("agentrl.envs.multihop.world", "prose.toml")
     tables = ({kind: tuple(map(parse, lines)) for kind, lines in found[name].items()} for name in ("opens", "fills"))
     return Phrases(*tables, works=found["works"])
 

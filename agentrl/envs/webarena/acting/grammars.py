@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from agentrl.core.parsing import Turn, extract_answer
 from agentrl.core.tools import function_schema
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.webarena.acting.actions import NEEDS, Action, checked
 from agentrl.envs.webarena.acting.browsergym import read_browsergym, write_browsergym
 from agentrl.envs.webarena.acting.webarena import read_webarena, write_webarena
 from agentrl.envs.webarena.acting.webrl import read_webrl, write_webrl
-from agentrl.envs.webarena.data_files import data_file
 
 MAX_REPLY = 4_000_000  # characters; a text of a megabyte may be typed into a field
 _TEXTS = data_file("agentrl.envs.webarena.acting", "grammars.toml")

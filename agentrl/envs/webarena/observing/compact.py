@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.webarena.backend import View
-from agentrl.envs.webarena.data_files import data_file
 from agentrl.envs.webarena.observing import texts
 from agentrl.envs.webarena.observing.texts import header as header_of
 

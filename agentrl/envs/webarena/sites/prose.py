@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from random import Random
 
-from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.common.data_files import data_file
 
 Part = str | tuple["Pattern", ...] | tuple[str]  # plain text, alternatives, or a name between braces
 Pattern = tuple[Part, ...]

@@ -7,21 +7,20 @@ a wheel, or the JSON file itself.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
+from agentrl.envs.common.json_values import json_values
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
 
-SPACE = re.compile(r"[ \t\r\n]*")
 PREFIX = "file:"
 MAX_SIZE = 50_000_000  # bytes of a task file inside a wheel
 
@@ -38,13 +37,8 @@ def load_tasks(path: str | os.PathLike[str], sites: Collection[str] = SITES) -> 
 
 def read_tasks(content: bytes, name: str, sites: Collection[str] = SITES) -> list[WebTask]:
     """The tasks in the content of a file; `name` is what messages call it."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{name}, line {line}: a task file must be UTF-8 text") from None
     tasks = []
-    for line, value in _values(text, name):
+    for line, value in json_values(content, name):
         try:
             tasks.append(task_from_json(value, sites))
         except ValueError as error:
@@ -65,50 +59,6 @@ def row_of(task_id: str, count: int) -> int:
     if found is None or int(found[1]) >= count:
         raise ConfigError(f"task must be {PREFIX}0 to {PREFIX}{count - 1}; got {task_id[:80]!r}")
     return int(found[1])
-
-
-# ---------------------------------------------------------------------- values with the line they begin on
-
-
-def _values(text: str, name: str) -> Iterator[tuple[int, Any]]:
-    """The elements of a list, or the values that follow one another."""
-    decoder = json.JSONDecoder()
-    place, line, seen = _skip(text, 0), 1, 0
-    in_list = text.startswith("[", place)
-    if in_list:
-        place = _skip(text, place + 1)
-    while place < len(text) and not (in_list and text[place] == "]"):
-        line, seen = line + text.count("\n", seen, place), place
-        try:
-            value, place = decoder.raw_decode(text, place)
-        except json.JSONDecodeError as error:
-            raise ConfigError(f"{name}, line {error.lineno}: this is not JSON ({error.msg})") from None
-        except (RecursionError, ValueError) as error:  # nested too deeply, or a number of thousands of digits
-            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise ConfigError(f"{name}, line {_line(text, place)}: this cannot be read as JSON ({why})") from None
-        yield line, value
-        place = _skip(text, place)
-        if in_list:
-            if text.startswith(",", place):
-                place = _skip(text, place + 1)
-                is_wrong = text.startswith("]", place)
-            else:
-                is_wrong = place < len(text) and text[place] != "]"
-            if is_wrong:
-                why = "a comma must stand between two tasks"
-                raise ConfigError(f"{name}, line {_line(text, place)}: this is not JSON ({why})")
-    if in_list and (place >= len(text) or text[place + 1 :].strip()):
-        what = "the list is not closed" if place >= len(text) else "nothing may follow the list"
-        raise ConfigError(f"{name}, line {_line(text, place)}: {what}")
-
-
-def _skip(text: str, place: int) -> int:
-    found = SPACE.match(text, place)
-    return place if found is None else found.end()
-
-
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1
 
 
 # ---------------------------------------------------------------------- the official tasks

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.formats import day, moment, money, short_date
 from agentrl.envs.webarena.sites.messages import Request, Response

@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import NamedTuple
 
-from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.webarena.sites.prose import expand, sentences
 
 PACKAGE = "agentrl.envs.webarena.sites.code"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.common.data_files import data_file
 
 PACKAGE = "agentrl.envs.webarena.sites.map"
 WORDS = data_file(PACKAGE, "words.toml")

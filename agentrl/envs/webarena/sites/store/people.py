@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from random import Random
 
-from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.webarena.sites.formats import stamp
 
 PACKAGE = "agentrl.envs.webarena.sites.store"

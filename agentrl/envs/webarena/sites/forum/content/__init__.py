@@ -9,7 +9,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.data_files import data_file
+from agentrl.envs.common.data_files import data_file
 from agentrl.envs.webarena.sites.prose import Values, expand, heading, sentences
 
 
