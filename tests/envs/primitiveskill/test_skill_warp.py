@@ -40,7 +40,7 @@ def envs() -> Any:
 def table(envs: Any) -> MujocoBackend:
     """The first start in MuJoCo."""
     backend = MujocoBackend()
-    backend.begin(envs.tasks[0].begun[0].start)
+    backend.begin(envs.tasks[0].worlds.begun[0].start)
     return backend
 
 
@@ -76,7 +76,7 @@ def test_a_tick_steers_and_moves_as_in_mujoco(envs: Any, table: MujocoBackend) -
         batch.act(batch.state["qpos"].new_tensor(rows))
     for world, ((goal, yaw), on) in enumerate(zip(goals, steered, strict=True)):
         peer = MujocoBackend()
-        peer.begin(envs.tasks[0].begun[0].start)
+        peer.begin(envs.tasks[0].worlds.begun[0].start)
         peer._motion.arm.grip(0.01)
         if on:
             peer._motion.arm.steer(goal, pointing_down(yaw))
@@ -87,7 +87,7 @@ def test_a_tick_steers_and_moves_as_in_mujoco(envs: Any, table: MujocoBackend) -
 
 def test_what_the_gripper_feels_is_what_it_feels_in_mujoco(envs: Any, table: MujocoBackend) -> None:
     """A cube is held in the air, another stands on the table: what is held, what touches, and with what force."""
-    worlds, (x, y, _) = envs.tasks[0], table.positions()["red_cube"]
+    worlds, (x, y, _) = envs.tasks[0].worlds, table.positions()["red_cube"]
     assert table.pick((x, y, 20)).done
     assert enter(envs, [table] * WORLDS)["state"][:, -2:].tolist() == [[1.0, 0.0]] * WORLDS
     table._motion.arm.advance()
