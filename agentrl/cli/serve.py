@@ -52,8 +52,8 @@ class Arguments(Common):
     """Deadline of a reset or step; a longer one costs its episode."""
     idle_seconds: float = 600.0
     """Episodes that nobody plays for so long are closed."""
-    threads: int = 2
-    """Threads that play the quick environments."""
+    threads: int = 1
+    """Threads that play the quick environments; more than one helps those that wait for something."""
     hosts: int = 2
     """Processes that play the others."""
     quick: tuple[str, ...] = ()

@@ -252,19 +252,24 @@ def answer_of(method: str, call: Callable[[], Any]) -> list[Any]:
     """`["ok", value]`, or whose mistake it was; `value_of` reads it."""
     try:
         return ["ok", call()]
-    except MissingExtra as error:
-        return ["missing", [error.package, error.extra]]
-    except Fault as error:
-        return ["fault", error.to_json()]
-    except (SnapshotError, SnapshotUnsupported) as error:
-        return [type(error).__name__, str(error)]
-    except AgentRLError as error:
-        return ["config", str(error)]
-    except MemoryError:  # the whole process is in trouble
-        raise
     except (Exception, SystemExit) as error:
-        told = f"{method}(): {type(error).__name__}: {error}\n{traceback.format_exc()[-MAX_TEXT:]}"
-        return ["raised", told.encode("utf-8", "backslashreplace").decode()]  # half surrogates have no UTF-8
+        return failure_of(method, error)
+
+
+def failure_of(method: str, error: BaseException) -> list[Any]:
+    """Whose mistake an exception of a call was. Raised again is what puts the whole process in trouble."""
+    if isinstance(error, MissingExtra):
+        return ["missing", [error.package, error.extra]]
+    if isinstance(error, Fault):
+        return ["fault", error.to_json()]
+    if isinstance(error, SnapshotError | SnapshotUnsupported):
+        return [type(error).__name__, str(error)]
+    if isinstance(error, AgentRLError):
+        return ["config", str(error)]
+    if isinstance(error, MemoryError) or not isinstance(error, Exception | SystemExit):
+        raise error
+    told = f"{method}(): {type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))[-MAX_TEXT:]}"
+    return ["raised", told.encode("utf-8", "backslashreplace").decode()]  # half surrogates have no UTF-8
 
 
 # ---------------------------------------------------------------------- the side here

@@ -34,7 +34,7 @@ from agentrl.core.family import load
 from agentrl.core.interpreter import find_interpreter
 from agentrl.core.untrusted import check_environment
 from agentrl.registry import check_id, family_of, find, is_available, known
-from agentrl.rollout.hosts import ASKED, START_SECONDS, EnvSlot, Host, answer_of, value_of
+from agentrl.rollout.hosts import ASKED, START_SECONDS, EnvSlot, Host, failure_of, value_of
 from agentrl.rollout.isolated import IsolatedEnv, copied
 from agentrl.rollout.starts import Stack
 
@@ -62,7 +62,7 @@ class Limits:
             positive_number(name, getattr(self, name))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Episode:
     """One environment that a client plays."""
 
@@ -87,7 +87,7 @@ class Inline:
 # ---------------------------------------------------------------------- who plays
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Job:
     """Calls of one lane's episodes, and who gets the answers; `done` are those so far."""
 
@@ -139,12 +139,12 @@ class Lane:
     def answer(self, episode: Episode, method: str, args: Sequence[Any]) -> Answer:
         """Make one call; whatever happens is an answer, since an exception would end the thread."""
         if method == "open":
-            return _answer_of(method, lambda: self.open(episode))
+            return _answer_of(method, self.open, episode)
         if episode.env is None:  # it could not be made
             return _unknown(episode.name)
         if method == "close":
             return _answer_of(method, episode.env.env.close)
-        return _answer_of(method, lambda: getattr(episode.env, method)(*args))
+        return _answer_of(method, getattr(episode.env, method), *args)
 
     def open(self, episode: Episode) -> dict[str, Any]:
         """Make the environment: what a client must know to look like it."""
@@ -200,7 +200,7 @@ class HostLane(Lane):
             except AgentRLError as error:  # an action that cannot be sent
                 values = [error] * len(calls)
             turns = zip(envs, values, strict=True)
-            job.done = [_answer_of("step", lambda env=env, value=value: _step_of(env, value)) for env, value in turns]
+            job.done = [_answer_of("step", _step_of, env, value) for env, value in turns]
         else:
             job.done = [self.answer(*call) for call in job.calls]
         return None
@@ -209,10 +209,12 @@ class HostLane(Lane):
         """Make one call; whatever happens is an answer."""
         env = episode.env
         if method == "open":
-            return _answer_of(method, lambda: self.open(episode))
+            return _answer_of(method, self.open, episode)
         if env is None:
             return _unknown(episode.name)
-        return _answer_of(method, env.close if method == "close" else lambda: self._played(env, method, args))
+        return (
+            _answer_of(method, env.close) if method == "close" else _answer_of(method, self._played, env, method, args)
+        )
 
     def _played(self, env: IsolatedEnv, method: str, args: Sequence[Any]) -> Any:
         (value,) = self._host.call([env.asked(method, *args)])
@@ -234,11 +236,18 @@ class HostLane(Lane):
         self._host.close()
 
 
-def _answer_of(method: str, call: Callable[[], Any]) -> Answer:
+def _answer_of(method: str, call: Callable[..., Any], *args: Any) -> Answer:
     try:
-        return answer_of(method, call)
-    except BaseException as error:  # no memory, or something that calls itself no `Exception`
-        return ["fault", EnvFault(f"{method}() ended with {type(error).__name__}: {error}").to_json()]
+        return ["ok", call(*args)]
+    except BaseException as error:
+        return _failure_of(method, error)
+
+
+def _failure_of(method: str, error: BaseException) -> Answer:
+    try:
+        return failure_of(method, error)
+    except BaseException as other:  # no memory, or something that calls itself no `Exception`
+        return ["fault", EnvFault(f"{method}() ended with {type(other).__name__}: {other}").to_json()]
 
 
 def _unknown(name: Any) -> Answer:
@@ -275,7 +284,7 @@ class Sessions:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
         truth: bool = True,
-        threads: int = 2,
+        threads: int = 1,
         hosts: int = 2,
         quick: Iterable[str] = (),
     ) -> None:
@@ -407,7 +416,7 @@ class Client:
         try:
             episode = self._sessions.admit(self, env_id, kwargs)
         except (AgentRLError, ImportError) as error:
-            deliver(answer_of("open", lambda error=error: _or_raise(error)))
+            deliver(_failure_of("open", error))
             return
 
         def opened(answers: list[Answer]) -> None:
@@ -424,30 +433,24 @@ class Client:
         """Begin calls; `deliver` gets their answers in order, once, in another thread (or at once where none is made).
         Calls of one episode are made in the order in which they were given; of several ones at the same time."""
         found: list[Answer] = [[]] * len(calls)
-        lanes: dict[Lane, list[int]] = {}
-        episodes: list[Episode | None] = []
+        lanes: dict[Lane, tuple[list[int], list[tuple[Episode, str, Sequence[Any]]]]] = {}
         now, sessions, mine = time.monotonic(), self._sessions, self.episodes
         sessions.calls += len(calls)
         for place, (name, method, args) in enumerate(calls):
             episode = mine.get(name) if isinstance(name, str) else None
-            episodes.append(episode)
             if episode is None or method not in OPEN_TO_ALL:
                 refusal = self._refusal(episode, name, method, args)
                 if refusal is not None or episode is None:
                     found[place] = refusal or []
                     continue
+                if method == "close":
+                    sessions.forget(episode)
             episode.used = now
-            if method == "close":
-                sessions.forget(episode)
-            lanes.setdefault(episode.lane, []).append(place)
+            places, theirs = lanes.get(episode.lane) or lanes.setdefault(episode.lane, ([], []))
+            places.append(place)
+            theirs.append((episode, method, args))
         if not lanes:
             return deliver(found)
-        if len(calls) == 1:
-            ((episode,), (_, method, args)) = episodes, calls[0]
-            assert episode is not None
-            return episode.lane.jobs.put(
-                Job([(episode, method, args)], lambda answers: deliver([self._told(method, answers[0])]))
-            )
         left, lock = [len(lanes)], threading.Lock()
 
         def part(places: list[int], answers: list[Answer]) -> None:
@@ -459,9 +462,8 @@ class Client:
             if last:
                 deliver(found)
 
-        for lane, places in lanes.items():
-            job = [(episodes[place], calls[place][1], calls[place][2]) for place in places]
-            lane.jobs.put(Job(job, lambda answers, places=places: part(places, answers)))  # pyright: ignore[reportArgumentType]
+        for lane, (places, theirs) in lanes.items():
+            lane.jobs.put(Job(theirs, lambda answers, places=places: part(places, answers)))  # pyright: ignore[reportArgumentType]
 
     def close(self, name: str) -> None:
         """End an episode, after whatever it is doing; nothing happens where there is none."""

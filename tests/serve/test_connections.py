@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from websockets.frames import Frame, Opcode
+from websockets.streams import StreamReader
 
 from agentrl.serve import connections
-from agentrl.serve.connections import BackgroundServer
+from agentrl.serve.connections import BackgroundServer, message_head, whole_message
 from agentrl.serve.site import listen
 
 HALF_HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: "
@@ -169,3 +174,27 @@ def test_closing_does_not_wait_for_half_a_request(monkeypatch):
         began = time.monotonic()
         server.close()
         assert time.monotonic() - began < 60  # less than open requests would be given
+
+
+SIZES = [0, 1, 125, 126, 127, 65535, 65536, 70000]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_short_messages_are_framed_as_the_library_frames_them(size):
+    data = bytes(range(256)) * 300
+    sent, asked = (Frame(Opcode.BINARY, data[:size]).serialize(mask=mask, extensions=[]) for mask in (False, True))
+    assert message_head(size) + data[:size] == sent
+    assert whole_message(asked) == (data[:size] if size < 65536 else None)
+    assert whole_message(asked + b"x") is None and whole_message(asked[:-1]) is None and whole_message(sent) is None
+
+
+@given(st.sampled_from([0x82, 0x81, 0x02, 0xC2, 0x89]), st.integers(0, 255), st.binary(max_size=200))
+def test_what_is_read_without_the_library_is_what_it_reads(first, second, rest):
+    data = bytes([first, second]) + rest[: (second & 127) + random.Random(second).choice([0, 3, 4, 5])]
+    if (message := whole_message(data)) is None:
+        return
+    reader = StreamReader()
+    reader.feed_data(data)
+    with pytest.raises(StopIteration) as end:
+        next(Frame.parse(reader.read_exact, mask=True, max_size=None, extensions=[]))
+    assert end.value.value == Frame(Opcode.BINARY, message) and not reader.buffer

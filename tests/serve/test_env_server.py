@@ -16,6 +16,7 @@ import msgspec
 import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from agentrl.core.errors import ConfigError, SessionFault
@@ -116,6 +117,31 @@ def test_random_and_mutated_frames_never_end_the_server(server) -> None:
             assert answer[1] in ("ok", "config", "fault", "raised", "SnapshotError")
     with connect(server.url) as link:
         assert ask(link, "reset", 1, opened(link), 1, None)[1] == "ok"
+
+
+def test_frames_are_read_however_the_network_cuts_and_joins_them(server) -> None:
+    rng = random.Random(5)
+    with upgraded(server) as client:
+        frames = [Frame(Opcode.BINARY, encode(["state", number, "e9"])) for number in range(60)]
+        pieces = [Frame(Opcode.BINARY, encode(["state", 60, "e9"])[:3], fin=False), Frame(Opcode.PING, b"beside")]
+        pieces.append(Frame(Opcode.CONT, encode(["state", 60, "e9"])[3:]))
+        data = b"".join(frame.serialize(mask=True, extensions=[]) for frame in [*frames, *pieces])
+        while data:
+            cut = rng.choice([1, 2, 5, 20, 21, 42, 100])
+            client.sendall(data[:cut])
+            data = data[cut:]
+            time.sleep(rng.choice([0, 0.002]))
+        read = client.makefile("rb")
+        answers, pongs = [], 0
+        while len(answers) < 61 or not pongs:
+            kind, size = read.read(2)
+            content = read.read(int.from_bytes(read.read(2), "big") if size == 126 else size)
+            if kind == connections.BINARY:
+                answers.append(protocol.read_answer(content))
+            pongs += kind == 0x8A
+        assert [number for number, *_ in answers] == list(range(61)) and {status for _, status, _ in answers} == {
+            "fault"
+        }
 
 
 def test_names_of_others_episodes_are_unknown(server) -> None:
