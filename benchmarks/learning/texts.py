@@ -78,7 +78,7 @@ def of_words(
 def texts() -> tuple[Experiment, ...]:
     """Two worlds, a tiny model and a real one."""
     return (
-        of_words("alfworld", HOMES, "homes", SEEDS, tokens=10, demonstrations=1500),
+        of_words("alfworld", HOMES, "homes", SEEDS, tokens=10, demonstrations=3000),
         of_words("multihop", QUESTIONS, "questions", SEEDS, tokens=48, demonstrations=3000),
         of_words("smollm2-alfworld", ALL_HOMES, "homes-smollm2", SEEDS[:2], tokens=24, demonstrations=1500),
         of_words("smollm2-multihop", ALL_QUESTIONS, "questions-smollm2", SEEDS[:2], tokens=96, demonstrations=1500),
