@@ -119,6 +119,14 @@ def test_latencies_are_read_from_a_timeline() -> None:
     assert (found.turns, found.episodes, found.requests) == (2, 8, 16) and found.update == pytest.approx(0.15)
 
 
+def test_calls_of_one_size_that_cost_differently_keep_their_sum() -> None:
+    """Where beginning an episode is free, calls of eight that begin some cost less; a plan needs what all took."""
+    spans = [row for row in timeline().spans if row[0] != "simulators"]
+    calls = [0.08] * 14 + [0.0] * 6
+    found = latencies(spans + [("simulators", 0, 0.0, seconds, 8) for seconds in calls])
+    assert (found.step_base, found.step_each) == pytest.approx((0.0, sum(calls) / (8 * len(calls))))
+
+
 def test_a_measured_loop_leads_to_options_that_are_no_slower() -> None:
     given = {"num_envs": 8, "simulator_batch": 4, "max_batch": 4, "max_wait": 0.005, "max_staleness": 2}
     loop, found, rate = measured_loop(timeline(), **given)
