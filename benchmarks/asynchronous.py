@@ -6,7 +6,9 @@ of a single update. The figure is transitions of trained episodes a second, from
 the last.
 
 The bound is what perfect overlap could give: the transitions of an update over the seconds of its slowest stage, as the
-synchronous loop has measured them at their shortest. It beats that loop by (sum of stages) / (slowest stage).
+synchronous loop has measured them at their shortest. It beats that loop by (sum of stages) / (slowest stage). It gives
+every stage a machine of its own; the bound of the processor is what these cores allow, as the processor time of a
+transition in the synchronous loop has it. The aims are shares of the first.
 
 Simulated stages are those of RL-VLA3's ManiSkill runs, 22 s of simulator and 9 s of generator for 640 transitions, with
 a trainer of 5, 15 or 30 s, all scaled down. The other cases have real environments; their generators and trainers
@@ -17,12 +19,15 @@ sleep, as ones on another device would: 15 ms a batch and 0.4 ms a request, and 
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import mean
 from types import SimpleNamespace
 from typing import Any
+
+import psutil
 
 import agentrl
 from agentrl.core.measure import machine, result
@@ -117,10 +122,11 @@ def profiles(quick: bool) -> dict[str, Profile]:
 
 def measure(case: str, profile: Profile, updates: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows and ratios of one profile."""
-    rates, stages, transitions = sync_loop(profile, updates)
+    rates, stages, transitions, processor = sync_loop(profile, updates)
     slowest, total = max(stages.values()), sum(stages.values())
     bound = transitions / slowest
     rows = [row(case, "sync", rates), row(case, f"bound, {total / slowest:.2f} x sync", [bound])]
+    rows.append(row(case, "bound of the processor", [(os.cpu_count() or 1) / processor]))
     rows += [result(f"{case}: {name}", "sync", agentrl.__version__, [spent], "s") for name, spent in stages.items()]
     in_step = {"num_envs": profile.num_envs, "max_batch": profile.num_envs, "max_wait_ms": math.inf}
     ways: dict[str, tuple[int, dict[str, Any]]] = {
@@ -160,11 +166,12 @@ def new_policy(profile: Profile) -> SleepingPolicy:
     return SleepingPolicy(profile.base, profile.each, load_policy(profile.policy) if profile.policy else None)
 
 
-def sync_loop(profile: Profile, updates: int) -> tuple[list[float], dict[str, float], float]:
-    """Transitions a second of each update but the first, the shortest seconds of its stages, and its transitions."""
+def sync_loop(profile: Profile, updates: int) -> tuple[list[float], dict[str, float], float, float]:
+    """Transitions a second of each update but the first, the shortest seconds of its stages, its transitions, and the
+    processor time of one transition."""
     collector = Collector([profile.spec], new_policy(profile), num_envs=profile.num_envs, **profile.collector)
     stages: dict[str, list[float]] = {"generate": [], "environment": [], "update": []}
-    rates, counts = [], []
+    rates, counts, spent_before = [], [], 0.0
     try:
         for update in range(updates):
             began = time.perf_counter()
@@ -176,9 +183,19 @@ def sync_loop(profile: Profile, updates: int) -> tuple[list[float], dict[str, fl
                 counts.append(count)
                 for name, held in stages.items():
                     held.append(spent[name])
+            else:
+                spent_before = processor_seconds()
+        processor = (processor_seconds() - spent_before) / sum(counts)
     finally:
         collector.close()
-    return rates, {name: min(held) for name, held in stages.items()}, mean(counts)
+    return rates, {name: min(held) for name, held in stages.items()}, mean(counts), processor
+
+
+def processor_seconds() -> float:
+    """Of this process and of the hosts that it has started."""
+    this = psutil.Process()
+    times = [process.cpu_times() for process in (this, *this.children(recursive=True))]
+    return sum(one.user + one.system for one in times)
 
 
 def async_loop(

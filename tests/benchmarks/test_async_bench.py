@@ -18,7 +18,9 @@ def test_every_way_is_measured_beside_the_bound_of_its_stages() -> None:
     rows, ratios = measure("toy", profile(simulator=0.001, generator=0.001, trainer=0.06), 3)
     found = {row["impl"]: row["value"] for row in rows if row["case"] == "toy"}
     assert {"sync", "rollout", "train", "both", "gated"} < set(found)
-    (bound,) = [row for row in rows if row["impl"].startswith("bound")]
+    (bound,) = [row for row in rows if row["impl"].startswith("bound,")]
+    (processor,) = [row for row in rows if row["impl"] == "bound of the processor"]
+    assert processor["value"] > found["sync"]  # its stages sleep
     spent = {row["case"]: row["value"] for row in rows if row["impl"] == "sync" and row["unit"] == "s"}
     slowest = max(spent.values())
     assert abs(bound["value"] * slowest - 64) < 1e-6 and spent["toy: update"] >= 0.06
