@@ -31,17 +31,17 @@ import psutil
 
 import agentrl
 from agentrl.core.measure import machine, result
-from agentrl.policies import load_policy
 from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collector
 from agentrl.rollout.planning import measured_loop, simulate
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.trainers.parallel.async_rollouts import AsyncRollouts
-from benchmarks.stages import SLEEPING, SleepingPolicy
+from benchmarks.stages import SLEEPING, Choose, SleepingPolicy, any_link, any_move, any_word
 
 BATCH, TURNS = 32, 4
 SIMULATOR, GENERATOR, TRAINERS = 22.0, 9.0, (5.0, 15.0, 30.0)  # seconds of 640 transitions
 LOOSE, TIGHT = 8, 1  # bounds on staleness
+WAIT = any_word("wait")
 REQUIRED = {"both": 0.9, "gated": 0.75}
 
 
@@ -53,7 +53,7 @@ class Profile:
     base: float
     each: float
     update: float
-    policy: str = ""
+    choose: Choose = WAIT
     num_envs: int = BATCH
     collector: dict[str, Any] = field(default_factory=dict)
     asynchronous: dict[str, Any] = field(default_factory=dict)
@@ -97,14 +97,19 @@ def profiles(quick: bool) -> dict[str, Profile]:
     robots = {"obs_mode": "state", "max_turns": 20}
     return simulated | {
         "grid": Profile(
-            EnvSpec("agentrl/FrozenLake-Text-v0"), 0.015, 0.0004, 0.15, "random", asynchronous={"simulators": 1}
+            EnvSpec("agentrl/FrozenLake-Text-v0"),
+            0.015,
+            0.0004,
+            0.15,
+            any_word("Left", "Down", "Right", "Up"),
+            asynchronous={"simulators": 1},
         ),
         "Meta-World, 2 hosts": Profile(
             EnvSpec("agentrl/MetaWorld-drawer-open-v0", robots),
             0.015,
             0.0004,
             0.6,
-            "random",
+            any_move(4),
             collector={"hosts": 2},
             # Twice as many slots, so that half of them fill the batches of the bound, which cost 15 ms however small.
             asynchronous={"num_envs": 2 * BATCH},
@@ -114,7 +119,7 @@ def profiles(quick: bool) -> dict[str, Profile]:
             0.015,
             0.0004,
             0.6,
-            "random",
+            any_link,
             collector={"hosts": 2},
         ),
     }
@@ -163,7 +168,7 @@ def starts(iteration: int) -> list[Start]:
 
 def new_policy(profile: Profile) -> SleepingPolicy:
     """The generator of a profile."""
-    return SleepingPolicy(profile.base, profile.each, load_policy(profile.policy) if profile.policy else None)
+    return SleepingPolicy(profile.base, profile.each, profile.choose)
 
 
 def sync_loop(profile: Profile, updates: int) -> tuple[list[float], dict[str, float], float, float]:

@@ -6,13 +6,17 @@ measured on a machine without one.
 
 from __future__ import annotations
 
+import random
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
-from agentrl.core.policy import Conversation, Generation, Policy
+from agentrl.core.policy import Conversation, Generation, as_generation
 from agentrl.core.spaces import AnyText
 
 SLEEPING = "benchmarks.stages:agentrl-bench/Sleeping-v0"
@@ -40,26 +44,45 @@ class SleepingEnv(gym.Env):
         return {"text": f"turn {self.turn}"}, 1.0, self.turn == self.turns, False, info
 
 
+Choose = Callable[[Conversation, random.Random], Any]
+
+
+def any_word(*words: str) -> Choose:
+    """One of these."""
+    return lambda conversation, rng: rng.choice(words)
+
+
+def any_move(size: int) -> Choose:
+    """A control of so many numbers."""
+    return lambda conversation, rng: np.array([rng.uniform(-1, 1) for _ in range(size)], np.float32)
+
+
+def any_link(conversation: Conversation, rng: random.Random) -> str:
+    """A click on one of the links and buttons that the page shows."""
+    shown = re.findall(r'<(?:a|button) id="(\d+)"', conversation[-1]["content"])
+    return f'do(action="Click", element="{rng.choice(shown)}")' if shown else 'do(action="Go Backward")'
+
+
 class SleepingPolicy:
-    """Takes `base` seconds for a batch and `each` for a request, on top of what `policy` takes; without one it says
-    "wait". Its answers are of the weights that `version` names."""
+    """Takes `base` seconds for a batch and `each` for a request. Its answers are of the weights that `version` names.
+
+    It chooses from what it is shown, as a model does, and asks the environment nothing: a question to an environment in
+    another process waits until that has stepped.
+    """
 
     name = "sleeping"
 
-    def __init__(self, base: float, each: float, policy: Policy | None = None) -> None:
-        self.base, self.each, self.policy, self.version = base, each, policy, 0
+    def __init__(self, base: float, each: float, choose: Choose) -> None:
+        self.base, self.each, self.choose, self.version = base, each, choose, 0
+        self._rng = random.Random(0)
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One answer to each."""
         began = time.perf_counter()
-        if self.policy is None:
-            answers = [Generation("wait", "wait", version=self.version) for _ in conversations]
-        else:
-            found = self.policy.act(conversations, envs)
-            answers = [Generation(one.text, one.action, version=self.version) for one in found]
+        answers = [as_generation(self.choose(conversation, self._rng)) for conversation in conversations]
         rest = self.base + self.each * len(conversations) - (time.perf_counter() - began)
         time.sleep(max(0.0, rest))
-        return answers
+        return [replace(answer, version=self.version) for answer in answers]
 
 
 if "agentrl-bench/Sleeping-v0" not in gym.registry:
