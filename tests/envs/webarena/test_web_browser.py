@@ -92,6 +92,7 @@ def test_the_oracle_solves_tasks_of_every_site(env: WebArenaLiteEnv, site: str) 
     "name",
     [
         "test_a_click_on_a_link_opens_it_and_back_returns",
+        "test_a_click_meets_what_stands_in_the_middle_of_an_element",
         "test_another_site_cannot_be_reached",
         "test_redirects_are_followed_and_cookies_kept_by_origin",
         "test_a_redirect_without_end_is_a_page_that_says_so",

@@ -16,7 +16,7 @@ from fake_web import HOME, LONG, Answer, FakeWorld, asked, browse
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.backend import ActionFailed
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.layout.page import CACHE_SIZE
+from agentrl.envs.webarena.layout.page import CACHE_SIZE, LINES
 from agentrl.envs.webarena.sites.messages import Request, Response
 
 # ---------------------------------------------------------------------- many environments in one process
@@ -59,6 +59,16 @@ def test_a_click_on_a_link_opens_it_and_back_returns() -> None:
     assert backend.view().url == HOME + "next"
     with pytest.raises(ActionFailed, match="later"):
         backend.forward()
+
+
+def test_a_click_meets_what_stands_in_the_middle_of_an_element() -> None:
+    """Where every line of a tree can be clicked, forms and boxes can, too."""
+    for style, met in (("width:90px", True), ("margin-left:70px", False)):
+        page = f"<form action='/next' style='width:90px'><button style='{style}'>go</button></form>"
+        backend = browse(page, next="<p>there")
+        backend.labelling = LINES
+        backend.click([one.tag for one in backend.view().labels].index("form"))
+        assert (backend.view().url.rstrip("?") == HOME + "next") == met
 
 
 @pytest.mark.parametrize(
@@ -258,7 +268,7 @@ sys.path.insert(0, {folder!r})
 from fake_web import FakeWorld
 from test_web_dom import PAGES, finish
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.layout.page import CACHE_SIZE
+from agentrl.envs.webarena.layout.page import CACHE_SIZE, LINES
 backend = DomBackend(FakeWorld(PAGES))
 backend.load(msgspec.msgpack.decode(sys.stdin.buffer.read()))
 print(finish(backend))

@@ -166,9 +166,9 @@ class DomBackend:
     def click(self, element: int, button: str = "left") -> None:
         """Click an element. A right click opens the menu of a page that has one, a middle click a link in a new tab."""
         with self._lock:
-            self._click(labelled_element(self.view(), element), button)
+            self._click(*self._seen_in(labelled_element(self.view(), element)), button)
 
-    def _click(self, found: Any, button: str, at: tuple[float, float] | None = None) -> None:
+    def _click(self, found: Any, at: tuple[float, float] | None, button: str) -> None:
         """Click an element, `at` a point of the viewport or in its middle."""
         check_button(button)
         session = self._session
@@ -197,15 +197,21 @@ class DomBackend:
     def click_at(self, left: float, top: float, button: str = "left") -> None:
         """Click whatever is seen at this point of the viewport."""
         with self._lock:
-            self._click(self._seen_at(left, top), button, (left, top))
+            self._click(self._seen_at(left, top), (left, top), button)
 
     def _seen_at(self, left: float, top: float) -> Any:
         return self._session.page.element_at(left, top, self._session.entry.scroll)
 
+    def _seen_in(self, element: Any) -> tuple[Any, tuple[float, float] | None]:
+        """What the pointer meets in the middle of an element, itself or something within it; and that point."""
+        at = self._session.page.middle(element, self._session.entry.scroll)
+        seen = self._seen_at(*at) if at is not None and len(element) else element
+        return seen if element in seen.iterancestors() else element, at
+
     def hover(self, element: int) -> None:
         """Move the mouse to an element."""
         with self._lock:
-            found = labelled_element(self.view(), element)
+            found, _ = self._seen_in(labelled_element(self.view(), element))
             self._session.point(self._session.turn(found))
 
     def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:

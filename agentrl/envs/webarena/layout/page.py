@@ -101,9 +101,7 @@ class LaidOut:
             further = self._placement.further  # boxes on later lines
             visible = []
             for element in self._clickables(rule):
-                parts = [boxes[element]] if element in boxes else []
-                parts += [_box(placed, scroll) for placed in further.get(element, ())]
-                if any(self._is_in_sight(element, part, boxes) for part in parts):
+                if any(self._is_in_sight(element, part, boxes) for part in self._parts(element, scroll, boxes)):
                     visible.append(element)
             # What follows an element directly tells whether anything inside it is labelled.
             pairs = pairwise(visible)
@@ -113,6 +111,11 @@ class LaidOut:
             found = self._seen[scroll, rule] = Seen(boxes, tuple(labels), lines)
         return found
 
+    def _parts(self, element: Any, scroll: int, boxes: dict[Any, Box]) -> list[Box]:
+        """The box of an element and those on its later lines."""
+        parts = [boxes[element]] if element in boxes else []
+        return parts + [_box(placed, scroll) for placed in self._placement.further.get(element, ())]
+
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
         """Does the middle of a box lie in the viewport, not clipped away and with nothing over it?"""
         x, y = box.left + box.width / 2, box.top + box.height / 2
@@ -120,12 +123,20 @@ class LaidOut:
             return False
         return not self._is_hidden_at(element, x, y, boxes)
 
+    def middle(self, element: Any, scroll: int) -> tuple[float, float] | None:
+        """Of the first of an element's boxes whose middle is in sight."""
+        boxes = self.at(scroll).boxes
+        for part in self._parts(element, scroll, boxes):
+            if self._is_in_sight(element, part, boxes):
+                return part.left + part.width / 2, part.top + part.height / 2
+        return None
+
     def element_at(self, left: float, top: float, scroll: int) -> Any:
         """What is seen at a point of the viewport: of the elements whose boxes hold it, the last in document order."""
         boxes, found = self.at(scroll).boxes, self.document.root
         for element in self.document.elements:
             if element in boxes and element not in self._placement.invisible:
-                parts = [boxes[element], *(_box(placed, scroll) for placed in self._placement.further.get(element, ()))]
+                parts = self._parts(element, scroll, boxes)
                 if any(_holds(part, left, top) for part in parts) and not self._is_hidden_at(element, left, top, boxes):
                     found = element
         return found
