@@ -28,8 +28,10 @@ _ROLES = {
 }  # fmt: skip
 _SECTIONS = ("article", "aside", "main", "nav", "section")  # inside which <header> is not that of the page
 _DROPPED = frozenset({"", "img", "list", "banner", "navigation", "listitem"})  # unless they have a name
-_NAMED = texts.FROM_CONTENT - {"listitem", "LabelText", "term", "definition", "row"} | texts.FIELDS
+_NAMED = texts.FROM_CONTENT - {"listitem", "LabelText", "definition", "row"} | texts.FIELDS
 _NAMED |= {"DisclosureTriangle", "img"}
+# What stands in one of these is no part of the name of what it is in.
+_APART = frozenset({"form", "nav", "article", "aside", "main", "header", "fieldset", "blockquote", "figure", "dialog"})
 _LIVE = {"alert": "assertive", "status": "polite"}  # regions whose changes are read out
 _WHOLE = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "img"})  # nothing inside is looked at
 
@@ -60,11 +62,25 @@ def _lines(view: View) -> list[_Line]:
     return writer.lines
 
 
+class _Names(texts.Names):
+    """Names as Chromium gathers them from what an element holds."""
+
+    def content(self, element: Any) -> str:
+        """Without landmarks; labels and what fields hold stand for what is in them."""
+        return texts.text_of(element, self._given)
+
+    def _given(self, element: Any) -> str | None:
+        label = element.get("aria-label")
+        if label or element.tag in _APART:
+            return label or ""
+        return self.value(element, self.role(element)) if element.tag in ("input", "select", "textarea") else None
+
+
 class _Writer:
     """Gathers lines while the tree is walked through."""
 
     def __init__(self, view: View) -> None:
-        self.view, self.names = view, texts.Names(view)
+        self.view, self.names = view, _Names(view)
         self.lines = [_Line(0, view.root, f"RootWebArea {_quoted(view.title)} focused: True")]
         self.depth = 1
         self.shown: set[Any] = set()  # elements that have a line
@@ -130,6 +146,8 @@ class _Writer:
             return ""
         if tag in ("header", "footer") and next(element.iterancestors(*_SECTIONS), None) is not None:
             return ""
+        if tag == "section" and element.get("aria-label"):
+            return "region"
         if tag == "th" and element.getparent().getparent().tag != "thead" and _begins_row(element):
             return "rowheader"
         found = _ROLES.get(tag)
@@ -178,6 +196,8 @@ def _properties(element: Any, role: str, view: View) -> list[str]:
         told.append("disabled: True")
     if element is view.focused:
         told.append("focused: True")
+    if role == "dialog":
+        told.append(f"modal: {element.get('aria-modal') == 'true'}")
     if tag == "select" or element.get("aria-haspopup") not in (None, "false"):
         told.append("hasPopup: menu")
     if role == "tablist":

@@ -5,7 +5,7 @@ what it holds."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from agentrl.envs.webarena.backend import View
@@ -172,13 +172,17 @@ class Names:
             name = squeezed(element.get("value") or element.get("alt") or _BUTTONS.get(kind), MAX_NAME)
         elif is_field:
             label = self.label_of(element)
-            name = "" if label is None else text_of(label, without=element)
+            name = "" if label is None else text_of(label, lambda node: "" if node is element else None)
         if not name and (role in FROM_CONTENT or element in self.view.ids):
-            name = "" if is_field else text_of(element)
+            name = "" if is_field else self.content(element)
         elif not name and tag in ("table", "fieldset"):
             first = next(iter(element), None)
             name = text_of(first) if first is not None and first.tag in ("caption", "legend") else ""
         return name or squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
+
+    def content(self, element: Any) -> str:
+        """The name that comes of what an element holds."""
+        return text_of(element)
 
     def label_of(self, field: Any) -> Any:
         """The <label> of a form field; None if it has none."""
@@ -206,8 +210,9 @@ class Names:
         return ""
 
 
-def text_of(element: Any, without: Any = None) -> str:
-    """The text inside an element, with the alternative texts of pictures; cut where it is very long."""
+def text_of(element: Any, instead: Callable[[Any], str | None] = lambda node: None) -> str:
+    """The text inside an element, with the alternative texts of pictures; cut where it is very long. `instead` may give
+    the text of an element in it, in place of what that holds."""
     if not len(element):
         return squeezed(element.get("alt") if element.tag == "img" else element.text, MAX_NAME)
     parts: list[str] = []
@@ -216,17 +221,20 @@ def text_of(element: Any, without: Any = None) -> str:
     for count, (begins, node) in enumerate(walk(element)):
         if length > MAX_NAME or count > _MAX_STEPS:
             break
-        if begins and hidden is None and (node is without or node.tag in UNSEEN):
-            hidden = node
-        elif not begins and node is hidden:
+        piece = node.tail if not begins else node.get("alt") if node.tag == "img" else node.text
+        if begins and hidden is None and node is not element:
+            given = "" if node.tag in UNSEEN else instead(node)
+            if given is not None:
+                hidden, piece = node, given
+        elif hidden is not None and (begins or node is not hidden):
+            continue
+        elif not begins:
             hidden = None
         if isinstance(node.tag, str) and node.tag not in INLINE:
             parts.append(" ")
-        if hidden is None and (begins or node is not element):
-            piece = node.tail if not begins else node.get("alt") if node.tag == "img" else node.text
-            if piece:
-                parts.append(piece)
-                length += len(piece)
+        if piece and (begins or node is not element):
+            parts.append(piece)
+            length += len(piece)
     return squeezed("".join(parts), MAX_NAME)
 
 
