@@ -12,6 +12,8 @@ from agentrl.core.manifest import read_object
 from agentrl.rollout.parquet import iterate_parquet
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers.algorithms import grpo
+from agentrl.trainers.parallel.async_rollouts import AsyncRollouts
+from agentrl.trainers.parallel.ranks import ProcessGroup
 from agentrl.trainers.run.asynchronous import AsyncRun
 from agentrl.trainers.run.checkpoint import newest_checkpoint
 from tests.trainers import toys
@@ -43,7 +45,7 @@ def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
         return run_of(model, root / name, **more)
 
     again = BOUND | {"resume": True}
-    raising = {"turns": 2, "trouble": "raise", "trouble_every": 5}
+    raising = {"iterations": 3, "env_kwargs": {"turns": 2, "trouble": "raise", "trouble_every": 5}}
     refusing = {"turns": 2, "trouble": "refuse", "trouble_every": 1}
     return [
         {"name": "in step", "size": 2, "runs": [one("sync"), one("exact", **EXACT)]},
@@ -51,7 +53,7 @@ def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
         {"name": "resumed", "size": 2, "runs": [one("cut", **EXACT, resume=True)]},
         {"name": "two", "size": 2, "runs": [one("moved", **BOUND)], "trouble": "SIGKILL", "lines": 2},
         {"name": "one", "size": 0, "runs": [one("moved", **again)], "trouble": "SIGKILL", "lines": 2, "rank": 0},
-        {"name": "faults", "size": 2, "runs": [one("faults", **BOUND | {"iterations": 3, "env_kwargs": raising})]},
+        {"name": "faults", "size": 2, "runs": [one("faults", **BOUND | raising, dynamic_sampling_rounds=3)]},
         {"name": "refused", "size": 2, "runs": [one("refused", **BOUND | {"env_kwargs": refusing})]},
     ]
 
@@ -118,11 +120,20 @@ def test_a_run_that_goes_on_with_other_numbers_of_processes_trains_on_every_grou
     assert len(groups) + len(state["begun"]) + dropped == state["next"]
 
 
-def test_faults_of_environments_are_those_of_their_episodes_alone(outcomes, root) -> None:
+def test_faults_of_environments_are_those_of_their_episodes_alone_and_other_groups_are_played_for_them(
+    outcomes, root
+) -> None:
     assert_done(outcomes["faults"])
     told = lines(root / "faults", "train")
-    assert len(told) == 3 and all(line["episodes"] == EPISODES for line in told)
-    assert 0 < sum(line["faults"] for line in told) < 3 * EPISODES
+    assert len(told) == 3 and 0 < sum(line["faults"] for line in told) < sum(line["episodes"] for line in told)
+    assert all(line["episodes"] % SIZE == 0 and line["episodes"] >= EPISODES for line in told)
+    assert max(line["episodes"] for line in told) > EPISODES
+
+
+def test_a_round_of_fewer_groups_than_processes_asks_nothing_of_the_others() -> None:
+    nothing: Any = None
+    second = AsyncRollouts(nothing, nothing, batch=EPISODES, group_size=SIZE, processes=ProcessGroup(1, 2))
+    assert second.gate.batch == EPISODES // 2 and second.take(SIZE).trajectories == []
 
 
 def test_what_ends_one_process_ends_both_with_its_message(outcomes) -> None:
