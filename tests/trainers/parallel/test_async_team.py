@@ -17,13 +17,14 @@ from agentrl.trainers.parallel.ranks import ProcessGroup
 from agentrl.trainers.run.asynchronous import AsyncRun
 from agentrl.trainers.run.checkpoint import newest_checkpoint
 from tests.trainers import toys
-from tests.trainers.parallel.test_async_runs import IN_STEP
+from tests.trainers.parallel.test_async_runs import IN_STEP, TRAINERS
 from tests.trainers.runs import assert_equal_runs, lines
 from tests.trainers.warm import WarmProcess
 
 DRIVER = "tests.trainers.parallel.team_driver"
 SIZE, GROUPS = 4, 4  # of an update
 EPISODES, ITERATIONS = GROUPS * SIZE, 4
+MORE = tuple(name for name in TRAINERS if name != "grpo")
 RUN: dict[str, Any] = {
     "env_kwargs": {"turns": 2},
     "group_size": SIZE,
@@ -72,6 +73,18 @@ def outcomes(undecided: Path, root: Path, warm: WarmProcess) -> dict[str, Any]:
     return found | warm.run(DRIVER, [last])
 
 
+@pytest.fixture(scope="module")
+def more_outcomes(undecided: Path, root: Path, warm: WarmProcess) -> dict[str, Any]:
+    """The algorithms that only `make test-all` compares."""
+
+    def both(name: str) -> list[Any]:
+        given = {"algorithm": name, "iterations": 2}
+        ways = (("sync", {}), ("exact", EXACT))
+        return [run_of(undecided, root / f"{name}_{way}", **given, **options) for way, options in ways]
+
+    return warm.run(DRIVER, [{"name": name, "size": 2, "runs": both(name)} for name in MORE])
+
+
 def assert_done(outcome: dict[str, Any]) -> None:
     assert set(outcome["codes"]) == {0}, outcome["said"]
 
@@ -92,6 +105,13 @@ def test_in_step_without_staleness_two_processes_train_as_two_synchronous_ones_t
     assert_equal_runs(root / "sync", root / "exact", ITERATIONS)
     for line in lines(root / "exact", "train"):
         assert line["async"]["staleness"] == {"0": EPISODES} and line["async"]["generators"] == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MORE)
+def test_so_do_two_processes_with_other_algorithms(name, more_outcomes, root) -> None:
+    assert_done(more_outcomes[name])
+    assert_equal_runs(root / f"{name}_sync", root / f"{name}_exact", 2)
 
 
 def test_an_exact_run_of_which_a_process_was_killed_ends_with_the_same_bits(outcomes, root) -> None:
