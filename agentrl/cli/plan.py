@@ -115,7 +115,8 @@ def show_run(arguments: Arguments) -> int:
     timeline, options = read_timeline(folder / TIMELINE), read_config(folder / "config.json").get("arguments", {})
     if timeline is None or not options.get("asynchronous"):
         raise ConfigError(f"{folder} holds no asynchronous run with a timeline")
-    num_envs, generators = int(options["num_envs"]), int(options["generators"])
+    # The timeline is that of one process, which plays a share of the episodes.
+    num_envs, generators = -(-int(options["num_envs"]) // timeline.processes), int(options["generators"])
     simulators, staleness = timeline.workers["simulators"], int(options["max_staleness"])
     shard = int(options["simulator_batch"]) or max(1, -(-num_envs // (2 * simulators)))
     batch = int(options["max_batch"]) or -(-num_envs // (2 * generators))
@@ -125,6 +126,7 @@ def show_run(arguments: Arguments) -> int:
     now = simulate(loop)
     crew = {"simulators": simulators, "generators": generators, "num_envs": num_envs, "max_staleness": staleness}
     better, outcome = propose(measured, **crew)[0]
+    better = {**better, "num_envs": timeline.processes * better["num_envs"]}
     if arguments.json:
         print_json(
             {
@@ -135,8 +137,9 @@ def show_run(arguments: Arguments) -> int:
             }
         )
         return 0
+    each = f" in each of {timeline.processes} processes" if timeline.processes > 1 else ""
     rows = [["measured", number(rate), "", "", "", ""], ["simulated", *row(now)], ["proposed", *row(outcome)]]
-    print_table(("", *COLUMNS), rows, title=f"{folder}: {num_envs} slots")
+    print_table(("", *COLUMNS), rows, title=f"{folder}: {num_envs} slots{each}")
     words = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in better.items())
     print(f"proposed: {words}")
     return 0

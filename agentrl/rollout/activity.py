@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,3 +115,20 @@ class Activity:
 def histogram(counts: Counter[int]) -> dict[str, int]:
     """As JSON, in order."""
     return {str(size): counts[size] for size in sorted(counts)}
+
+
+def over_processes(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Metrics that several processes found, as those of all: shares and means are averaged, of what is longest the
+    longest counts, and everything else is counted together."""
+    found: dict[str, Any] = {}
+    for name in {name: None for part in parts for name in part}:
+        values: list[Any] = [part[name] for part in parts if name in part]
+        if name == "utilisation":
+            found[name] = {group: sum(one[group] for one in values) / len(values) for group in values[0]}
+        elif name == "mean":
+            found[name] = sum(values) / len(values)
+        elif name in ("max", "wait_seconds"):
+            found[name] = max(values)
+        else:
+            found[name] = over_processes(values) if isinstance(values[0], dict) else sum(values)
+    return found

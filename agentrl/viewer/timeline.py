@@ -34,6 +34,7 @@ class Timeline(msgspec.Struct):
     workers: dict[str, int]
     spans: list[tuple[str, int, float, float, int]]
     updates: list[tuple[float, int]]
+    processes: int = 1  # of the run; it is the main one's
 
 
 def async_section(run: RunData) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from agentrl.core.errors import ConfigError
 from agentrl.core.spaces import AnyText
 
 ARMS = "tests.trainers.arms:trainer-tests/Arms-v0"
@@ -17,7 +18,8 @@ WORDS = ("Left", "Right")
 class ArmsEnv(gym.Env):
     """`turns` turns; the word of the turn is worth 1, `form` is paid for any word of `form_for`. All right: success.
 
-    Episodes whose seed leaves 0 when divided by `trouble_every` meet `trouble` in their first turn.
+    Episodes whose seed leaves 0 when divided by `trouble_every` meet `trouble` in their first turn: "die", "hang",
+    "refuse" (in the second of several processes, which ends it), or any other word for an error.
     """
 
     render_mode = None
@@ -63,7 +65,10 @@ class ArmsEnv(gym.Env):
             os.kill(os.getpid(), 9)
         if self.trouble == "hang":
             time.sleep(60)
-        raise RuntimeError("a bug of the simulator")
+        if self.trouble != "refuse":
+            raise RuntimeError("a bug of the simulator")
+        if os.environ.get("RANK") == "1":
+            raise ConfigError("nothing to play in here")
 
     def oracle(self) -> str:
         return self.good

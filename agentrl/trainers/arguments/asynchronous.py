@@ -25,7 +25,7 @@ class AsyncArguments(RunArguments):
     refresh_every: int = 1
     """Generators take new weights every N updates, between two of their batches."""
     generators: int = 1
-    """Copies of the model that answer, each in a thread of its own."""
+    """Copies of the model that answer, each in a thread of its own; so many in each process of the run."""
     max_batch: int = 0
     """Requests that a generator answers together, at most; 0: half of num_envs, shared among the generators."""
     max_wait_ms: float = 5.0

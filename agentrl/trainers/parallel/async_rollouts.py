@@ -2,24 +2,30 @@
 
 Episodes come in groups (of one, where an algorithm compares none), which are admitted, handed over and dropped as a
 whole. Group number n is the same task under the same name in every run with this seed, whenever it is played.
+
+Of several processes each plays a share of the groups at its own pace, and bounds the staleness of that share: updates
+are everybody's, so all count the same. What one of them takes for an update, all get.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agentrl.core.errors import ConfigError
 from agentrl.rollout.activity import TRAINER, Activity, Span, histogram
 from agentrl.rollout.admission import AdmissionGate
 from agentrl.rollout.async_collect import AsyncCollector, Rollout
 from agentrl.rollout.collect import Collection, Job
 from agentrl.rollout.starts import Start
 from agentrl.rollout.trajectory import Trajectory
+from agentrl.trainers.parallel.group_order import GroupOrder
+from agentrl.trainers.parallel.ranks import ProcessGroup
+from agentrl.trainers.parallel.rollout import shared
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +58,11 @@ class Group:
 
 
 class AsyncRollouts:
-    """A `Rollout` for a trainer: `take` gives an update its episodes, `updated` says that it is done."""
+    """A `Rollout` for a trainer: `take` gives an update its episodes, `updated` says that it is done.
+
+    `batch` are the episodes of an update of all processes. All of them call `take`, `updated` and `state_dict` at the
+    same places.
+    """
 
     def __init__(
         self,
@@ -67,13 +77,15 @@ class AsyncRollouts:
         publish: Callable[[int], Any] = lambda version: None,
         activity: Activity | None = None,
         report: Callable[[str], Any] = log.info,
+        processes: ProcessGroup | None = None,
     ) -> None:
         self.collector, self._starts_of, self._publish, self._report = collector, starts_of, publish, report
-        self.gate = AdmissionGate(batch, max_staleness, total_updates)
+        self._processes = processes or ProcessGroup()
+        self._order = GroupOrder(batch // group_size, self._processes.rank, self._processes.size)
+        self.gate = AdmissionGate(group_size * self._order.share(batch // group_size), max_staleness, total_updates)
         self._group_size, self._refresh_every = group_size, refresh_every
         self.activity = activity or Activity()
         self._known: dict[int, list[Start]] = {}  # of the newest iterations
-        self._next, self._again = 0, deque[int]()  # numbers of groups to begin
         self._begun: dict[int, Group] = {}  # admitted, and neither trained on nor dropped
         self._members: deque[Job] = deque()  # of the group that is being admitted
         self._group_of: dict[int, Group] = {}  # by index of a job
@@ -87,22 +99,18 @@ class AsyncRollouts:
 
     def resume(self, updates: int, state: dict[str, Any]) -> None:
         """Before the first `take`: what was under way begins again, under its old names."""
-        try:
-            self._next, again = int(state["next"]), [int(number) for number in state["begun"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"this is not the state of asynchronous rollouts: {error!r}") from error
+        self._order.load_state_dict(state)
         self.gate.begin_at(updates)
-        self._again.extend(sorted(again))
-        self._counts["begun_again"] = len(again)
+        again = len(self._order.again)
+        self._counts["begun_again"] = self._order.share(again)
         if again:
-            self._report(f"{len(again)} groups of episodes that were under way begin again")
+            self._report(f"{again} groups of episodes that were under way begin again")
 
     def state_dict(self) -> dict[str, Any]:
         """Between two updates: which groups were begun and not trained on."""
-        if self._rollout is None:
-            return {"next": self._next, "begun": list(self._again)}
-        with self._rollout.lock:
-            return {"next": self._next, "begun": sorted([*self._begun, *self._again])}
+        with contextlib.nullcontext() if self._rollout is None else self._rollout.lock:
+            begun = self._order.begun(sorted(self._begun))
+        return self._order.state_dict(self._processes.gather(begun))
 
     def close(self) -> None:
         """End all episodes."""
@@ -112,13 +120,26 @@ class AsyncRollouts:
     # ------------------------------------------------------------------ what the trainer does
 
     def take(self, episodes: int, progress: Any = None) -> Collection:
-        """The oldest finished groups, as soon as they have so many episodes; in the order in which they were begun.
+        """The oldest finished groups, as soon as they have so many episodes; in the order in which they were begun. Of
+        several processes each takes its share.
 
         A group that is too old by then is dropped, and others are begun. `progress.done` counts what is there.
         """
+        began = self.activity.clock()
+        own = self._group_size * self._order.share(episodes // self._group_size)
+        found = shared(self._processes, lambda: self._taken(own, progress))
+        waited = self.activity.clock() - began
+        self._waited += waited
+        self._learning = self._learning or self.activity.begin(TRAINER, 0, own)
+        return replace(found, seconds={"wait": waited})
+
+    def _taken(self, episodes: int, progress: Any) -> tuple[list[int], Collection]:
+        """Those of this process, and the place of each among all of the run."""
+        if not episodes:  # further rounds may be too small for all processes
+            return [], Collection([], {}, 0, 0)
         if self._rollout is None:
             self._rollout = Rollout(self.collector, self, self.activity)
-        rollout, began = self._rollout, self.activity.clock()
+        rollout = self._rollout
         with rollout.lock:
             self.gate.asked = episodes
             rollout.admit()
@@ -133,11 +154,9 @@ class AsyncRollouts:
                 self._ages.update(self.gate.updates - version for version in self._versions(group))
             rollout.admit()
             retries, self._retries = rollout.tally.retries - self._retries, rollout.tally.retries
+        places = [group.number * group.size + index for group in chosen for index in range(group.size)]
         found = [group.found[job.index] for group in chosen for job in group.jobs]
-        waited = self.activity.clock() - began
-        self._waited += waited
-        self._learning = self._learning or self.activity.begin(TRAINER, 0, len(found))
-        return Collection(found, {"wait": waited}, sum(one.fault is not None for one in found), retries)
+        return places, Collection(found, {}, sum(one.fault is not None for one in found), retries)
 
     def updated(self) -> None:
         """The update is done: generators get its weights where that is due, and further episodes may begin."""
@@ -171,8 +190,7 @@ class AsyncRollouts:
     def next_job(self) -> Job | None:
         """The next episode to begin, if there may be one."""
         if not self._members and self.gate.admit(self._group_size):
-            number = self._again.popleft() if self._again else self._next
-            self._next = max(self._next, number + 1)
+            number = self._order.next_number()
             jobs = self.collector.jobs(self._starts(number))
             for job in jobs:
                 job.index, self._jobs = self._jobs, self._jobs + 1
@@ -190,7 +208,7 @@ class AsyncRollouts:
         return group is not None
 
     def _starts(self, number: int) -> Sequence[Start]:
-        iteration, place = divmod(number, self.gate.batch // self._group_size)
+        iteration, place = divmod(number, self._order.per_update)
         if iteration not in self._known:
             self._known = {i: s for i, s in self._known.items() if i > iteration - 8}
             self._known[iteration] = list(self._starts_of(iteration))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -25,14 +25,15 @@ def collect_distributed(
     Groups stay whole on one process. `seconds` are those of the process that was busiest. `advance` is called for each
     episode of this process as it ends.
     """
-    if not processes.distributed:
-        return collector.collect(starts, advance)
     mine = own_starts(starts, processes.rank, processes.size)
+    return shared(processes, lambda: (mine, collector.collect([starts[index] for index in mine], advance)))
 
-    def played() -> Collection:
-        return collector.collect([starts[index] for index in mine], advance)
 
-    parts = [unpacked(blob) for blob in processes.everywhere(played, lambda found: packed(mine, found))]
+def shared(processes: ProcessGroup, play: Callable[[], tuple[Sequence[int], Collection]]) -> Collection:
+    """What `play` gives in each process (records, and the place of each), to every process in the order of places."""
+    if not processes.distributed:
+        return play()[1]
+    parts = [unpacked(blob) for blob in processes.everywhere(play, lambda found: packed(*found))]
     records = sorted((pair for _, pairs in parts for pair in pairs), key=lambda pair: pair[0])
     facts = [fact for fact, _ in parts]
     busiest = max((fact["seconds"] for fact in facts), key=lambda seconds: sum(seconds.values()))

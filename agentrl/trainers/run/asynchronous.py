@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.rollout.activity import over_processes
 from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collection
 from agentrl.rollout.prompts import for_policy
@@ -25,8 +26,8 @@ class AsyncRun:
 
     def __init__(self, run: Run) -> None:
         arguments: Any = run.arguments
-        if run.processes.distributed:
-            raise ConfigError("asynchronous runs train in one process so far; leave out --processes or --async")
+        if run.processes.size > 1 and arguments.cluster != "local":
+            raise ConfigError("runs on a cluster train in one process so far; leave out --processes or --cluster")
         self.run = run
         self.machines = ThisProcess(run) if arguments.cluster == "local" else OnCluster(run)
         self.weights, self.generators = self.machines.weights, self.machines.generators
@@ -54,6 +55,7 @@ class AsyncRun:
             total_updates=arguments.iterations,
             publish=self.weights.publish,
             report=run.report,
+            processes=run.processes,
         )
 
     def resume(self, state: dict[str, Any] | None) -> None:
@@ -62,26 +64,28 @@ class AsyncRun:
         self.rollouts.resume(self.run.iteration, state or {})
 
     def state_dict(self) -> dict[str, Any]:
-        """For a checkpoint."""
+        """For a checkpoint; of all processes."""
         return self.rollouts.state_dict()
 
     def take(self, episodes: int) -> Collection:
         """Finished episodes for the update of this iteration."""
         run = self.run
-        with run.progress("waiting for episodes", episodes) as progress:
+        with run.progress("waiting for episodes", episodes // run.processes.size) as progress:
             collection = self.rollouts.take(episodes, progress)
         run.seconds["wait"] = run.seconds.get("wait", 0.0) + collection.seconds["wait"]
         run.episodes += len(collection.trajectories)
         return collection
 
     def metrics(self) -> dict[str, Any]:
-        """Of an iteration; the timeline is written on the side."""
-        path = self.run.folder / TIMELINE
-        write_atomically(path, json.dumps(self.rollouts.activity.timeline()).encode())
+        """Of an iteration, over all processes; the timeline, which is the main process's, is written on the side."""
+        processes = self.run.processes
+        if processes.is_main:
+            timeline = self.rollouts.activity.timeline() | {"processes": processes.size}
+            write_atomically(self.run.folder / TIMELINE, json.dumps(timeline).encode())
         copies = [generator.bytes for generator in self.generators]
         memory = {"generators": sum(copies), "published": self.weights.bytes}
         found = self.rollouts.metrics() | {"generators": len(copies), "memory_bytes": memory}
-        return found | self.machines.metrics()
+        return over_processes(processes.gather(found)) | self.machines.metrics()
 
     def close(self) -> None:
         """End all episodes and leave the machines; idempotent."""

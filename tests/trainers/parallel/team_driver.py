@@ -2,7 +2,7 @@
 
 The processes of a job are forks of it, started as `--processes` or torchrun would start them (their rank and where to
 meet stand in the environment). A job of size 0 is an ordinary run in one process. Trouble is a signal to one of the
-processes, sent once the job's last run has written a line of training.
+processes, sent once the job's last run has written `lines` further lines of training.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Job:
     runs: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     trouble: str = ""  # the name of a signal
     rank: int = 1  # who gets it
+    lines: int = 1
 
 
 @dataclass
@@ -106,11 +107,16 @@ def started(job: Job, rank: int, folder: Path) -> int:
         os._exit(status)
 
 
-def make_trouble(job: Job, team: list[int]) -> None:
-    """Wait until training is under way, then send the signal."""
-    metrics = Path(job.runs[-1][1]["output"]) / "metrics.jsonl"
+def trained(job: Job) -> int:
+    """How many lines of training its last run has written."""
+    metrics = Path(job.runs[-1][1]["output"]) / "metrics.jsonl" if job.runs else Path()
+    return metrics.read_text().count('"train"') if metrics.is_file() else 0
+
+
+def make_trouble(job: Job, team: list[int], before: int) -> None:
+    """Wait until there are so many more lines of training than before, then send the signal."""
     until = time.monotonic() + TOO_LONG
-    while time.monotonic() < until and not (metrics.exists() and '"train"' in metrics.read_text()):
+    while time.monotonic() < until and trained(job) < before + job.lines:
         time.sleep(0.002)
     os.kill(team[job.rank], getattr(signal, job.trouble))
 
@@ -131,10 +137,10 @@ def ended(team: list[int], until: float) -> list[int]:
 def done(job: Job) -> Outcome:
     """Do a job."""
     with tempfile.TemporaryDirectory() as name:
-        folder, started_at = Path(name), time.monotonic()
+        folder, started_at, before = Path(name), time.monotonic(), trained(job)
         team = [started(job, rank, folder) for rank in range(max(1, job.size))]
         if job.trouble:
-            make_trouble(job, team)
+            make_trouble(job, team, before)
         begin = time.monotonic()
         others = [process for process in team if process != team[job.rank]] if job.trouble == "SIGSTOP" else team
         codes = ended(others, begin + 4 * TOO_LONG)
