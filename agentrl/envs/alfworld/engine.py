@@ -55,7 +55,6 @@ class World:
         self.near: dict[str, list[int]] = defaultdict(list)
         for number, place in enumerate(self.place):
             self.near[place].append(number)
-        self.near_order = tuple(self.near)  # places, in the order of what stands there
         self.openable = [each.openable for each in self.receptacles]
         self.appliances = {
             "heat": [each.type == "microwave" for each in self.receptacles],
@@ -75,7 +74,7 @@ class World:
             "close": self._close, "take": self._take, self.put_verb: self._put, "examine": self._examine,
             "use": self._use, "slice": self._slice, **{verb: partial(self._treat, verb) for verb in CHANGED},
         }  # fmt: skip
-        self._goes: dict[str, list[str]] = {}
+        self._always: dict[str, list[str]] = {}  # place -> the commands that always do something there
         self.reset()
 
     def reset(self) -> str:
@@ -135,7 +134,7 @@ class World:
 
     def _open(self, rest: str) -> str | None:
         number = self.rec_at.get(rest)
-        if number is None or not self.openable[number] or self.opened[number] or self.place[number] != self.here:
+        if number is None or not self.closed(number) or self.place[number] != self.here:
             return None
         self.opened[number] = True
         return f"You open the {rest}. {self._describe(number)}"
@@ -215,7 +214,7 @@ class World:
 
     def _describe(self, number: int) -> str:
         name = self.recs[number]
-        if self.openable[number] and not self.opened[number]:
+        if self.closed(number):
             return f"The {name} is closed."
         seen = listing([self.objs[thing] for thing in self.inside[number]])
         if self.openable[number]:
@@ -228,13 +227,11 @@ class World:
             holds = [self.game.names[key] for key in sorted(self.things[thing].holds)]
             return f"This is a normal {name}. In it, you see {listing(holds)}."
         warmth = "hot" if "hot" in states else "cool" if "cool" in states else ""
-        if "sliced" in states and (warmth or "clean" in states):
-            words = " and ".join(filter(None, (warmth, "clean" if "clean" in states else "")))
-            return f"This is a {words} sliced {name}."
-        if "clean" in states:
-            return f"This is a {warmth} and clean {name}." if warmth else f"This is a clean {name}."
+        words = " and ".join(word for word in (warmth, "clean") if word in states)
+        if words and states & {"clean", "sliced"}:
+            return f"This is a {words} {'sliced ' if 'sliced' in states else ''}{name}."
         if warmth:
-            return f"This is a {'hot' if warmth == 'hot' else 'cold'} {name}."
+            return f"This is a {'cold' if warmth == 'cool' else warmth} {name}."
         if "use" in able and "on" in states:
             return f"This {name} is on."
         if "slice" in able and "sliced" in states:
@@ -247,63 +244,53 @@ class World:
         """Does a thing fit there?"""
         return (self.receptacles[number].type, self.things[thing].type) in self.game.fits
 
+    def closed(self, number: int) -> bool:
+        """Must it be opened before anything can be seen or taken there?"""
+        return self.openable[number] and not self.opened[number]
+
     def _reached(self, number: int) -> bool:
-        return self.place[number] == self.here and (self.opened[number] or not self.openable[number])
+        return self.place[number] == self.here and not self.closed(number)
 
     def visible(self) -> list[int]:
         """The things in sight: in the hand, and in what is near and not closed."""
         seen = {self.held} if self.held >= 0 else set()
         for number in self.near.get(self.here, ()):
-            if self._reached(number):
+            if not self.closed(number):
                 seen.update(self.inside[number])
         return sorted(seen)
 
     def commands(self) -> list[str]:
-        """All commands that do something here, sorted. Verbs come in the order of the alphabet."""
+        """All commands that do something here, sorted."""
         here, held, objs, recs = self.here, self.held, self.objs, self.recs
         near = self.near.get(here, ())
-        reached = [number for number in near if self.opened[number] or not self.openable[number]]
-        able = self.things[held].can if held >= 0 else ()
-        treat = {
-            verb: sorted(f"{verb} {objs[held]} with {recs[number]}" for number in near if fit[number])
-            for verb, fit in self.appliances.items()
-            if verb in able
-        }
-        near_names = [recs[number] for number in near]
-        found = treat.get("clean", [])
-        found += sorted(f"close {recs[number]}" for number in reached if self.openable[number])
-        found += treat.get("cool", [])
-        found += sorted(f"examine {name}" for name in (near_names if held < 0 else [*near_names, objs[held]]))
-        if here not in self._goes:
-            self._goes[here] = sorted(f"go to {name}" for name, at in zip(recs, self.place, strict=True) if at != here)
-        found += self._goes[here]
-        found += treat.get("heat", [])
-        found += ("help", "inventory", "look") if self.game.wording.help else ("inventory", "look")
-        if held >= 0:
-            puts = sorted(
-                [f"{objs[held]}{self.put_word}{recs[number]}" for number in reached if self.accepts(number, held)]
-            )
-            if self.put_verb == "move":
-                found += [f"move {rest}" for rest in puts]
-        found += sorted(f"open {recs[number]}" for number in near if self.openable[number] and not self.opened[number])
-        if held >= 0:
-            if self.put_verb == "put":
-                found += [f"put {rest}" for rest in puts]
-            if self.things[held].type in KNIVES:
-                found += sorted(
-                    f"slice {objs[number]} with {objs[held]}"
-                    for number, each in enumerate(self.things)
-                    if "slice" in each.can and here in self.places[number]
-                )
-        else:
-            found += sorted(
-                f"take {objs[thing]} from {recs[number]}"
-                for number in reached
-                for thing in self.inside[number]
-                if "take" in self.things[thing].can
-            )
-        lamps = [thing for number in near for thing in self.inside[number] if "use" in self.things[thing].can]
-        return found + sorted({f"use {objs[thing]}" for thing in lamps})
+        reached = [number for number in near if not self.closed(number)]
+        if here not in self._always:
+            goes = [f"go to {name}" for name, place in zip(recs, self.place, strict=True) if place != here]
+            about = ["help", "inventory", "look"] if self.game.wording.help else ["inventory", "look"]
+            self._always[here] = [*(f"examine {recs[number]}" for number in near), *goes, *about]
+        found = [*self._always[here]]
+        found += [
+            f"{'close' if self.opened[number] else 'open'} {recs[number]}" for number in near if self.openable[number]
+        ]
+        lamps = {thing for number in near for thing in self.inside[number] if "use" in self.things[thing].can}
+        found += [f"use {objs[thing]}" for thing in lamps]
+        if held < 0:
+            inside = [(thing, number) for number in reached for thing in self.inside[number]]
+            takes = [(thing, number) for thing, number in inside if "take" in self.things[thing].can]
+            return sorted([*found, *(f"take {objs[thing]} from {recs[number]}" for thing, number in takes)])
+        name = objs[held]
+        found.append(f"examine {name}")
+        puts = [number for number in reached if self.accepts(number, held)]
+        found += [f"{self.put_verb} {name}{self.put_word}{recs[number]}" for number in puts]
+        for verb in CHANGED:
+            if verb in self.things[held].can:
+                found += [f"{verb} {name} with {recs[number]}" for number in near if self.appliances[verb][number]]
+        if self.things[held].type in KNIVES:
+            cut = [
+                thing for thing, each in enumerate(self.things) if "slice" in each.can and here in self.places[thing]
+            ]
+            found += [f"slice {objs[thing]} with {name}" for thing in cut]
+        return sorted(found)
 
     def key(self) -> tuple[Any, ...]:
         """Equal for equal states of the same game."""

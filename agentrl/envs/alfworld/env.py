@@ -12,18 +12,18 @@ import numpy as np
 from gymnasium import spaces
 
 from agentrl.core.arguments import one_of, whole_number
-from agentrl.core.env import AgentEnv, Outcome
+from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, extract_answer, quote
 from agentrl.core.spaces import AnyText
 from agentrl.envs.alfworld.engine import NOTHING, World
-from agentrl.envs.alfworld.files import GameFiles
+from agentrl.envs.alfworld.files import file_data, file_game, file_ids
 from agentrl.envs.alfworld.games import FAMILIES, WORDINGS, Game
-from agentrl.envs.alfworld.homes import Homes
+from agentrl.envs.alfworld.homes import build, task_ids
 from agentrl.envs.alfworld.planner import plan
 from agentrl.envs.alfworld.real import RealGame
 from agentrl.envs.alfworld.state import HomeState, home_state
-from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
+from agentrl.envs.common.calls import Call, TextTool, TextToolEnv
 
 KINDS, BACKENDS = ("text", "visual"), ("native", "textworld")
 ACT = TextTool("act", "Do something in the home.", "command", "One of the possible commands, such as: go to cabinet 1")
@@ -43,7 +43,7 @@ take what is in it. You can carry one thing. {admissible}A command that is not p
 You have {turns} commands. Reply with one command, or put it between <answer> and </answer>."""
 
 
-class ALFWorldEnv(AgentEnv[Any, Any]):
+class ALFWorldEnv(TextToolEnv):
     """Find things in a home, heat, cool, clean or look at them, and put them where they belong.
 
     ## Description
@@ -120,6 +120,7 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
 
     task_reward = 1.0
     state_type = HomeState
+    text_tools = (ACT,)
     safe_arguments = (
         "kind", "wording", "show_task", "show_admissible", "families", "image_size",
     )  # fmt: skip
@@ -155,7 +156,12 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
         self.backend = one_of("backend", backend, BACKENDS)
         self.show_task, self.show_admissible = bool(show_task), bool(show_admissible)
         self.image_size = whole_number("image_size", image_size, at_least=128, at_most=2048)
-        self._games = self._find_games(data_dir, families)
+        chosen = FAMILIES if families is None else tuple(families)
+        if isinstance(families, str) or not chosen or not set(chosen) <= set(FAMILIES):
+            raise ConfigError(f"families must be a list of some of {', '.join(FAMILIES)}; got {families!r}")
+        self._data_dir = data_dir
+        self._ids = task_ids(self.split, chosen) if data_dir is None else file_ids(data_dir, self.split, chosen)
+        self._known = frozenset(self._ids)
         parts: dict[str, spaces.Space] = {"text": AnyText()}
         if kind == "visual":
             parts["image"] = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
@@ -166,25 +172,16 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
         self._commands: list[str] = []  # of this episode, as far as they changed something
         self._real = RealGame(python) if backend == "textworld" else None
 
-    def _find_games(self, data_dir: str | os.PathLike[str] | None, families: Sequence[str] | None) -> Homes | GameFiles:
-        chosen = FAMILIES if families is None else tuple(families)
-        if isinstance(families, str) or not chosen or not set(chosen) <= set(FAMILIES):
-            raise ConfigError(f"families must be a list of some of {', '.join(FAMILIES)}; got {families!r}")
-        if data_dir is None:
-            return Homes(self.split, chosen, self.wording)
-        return GameFiles(data_dir, self.split, chosen, self.wording)
-
     # ------------------------------------------------------------------ tasks
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split: room and number, or the folder of a file."""
-        return self._games.ids
+        return self._ids
 
     def _find_task(self, task: Any) -> Game:
-        game = self._games.game(task) if isinstance(task, str) else None
-        if game is None:
+        if not isinstance(task, str) or task not in self._known:
             raise self._unknown_task(task)
-        return game
+        return build(task, self.wording) if self._data_dir is None else file_game(self._data_dir, task, self.wording)
 
     def instruction_of(self, task: str) -> str:
         """The sentence of the task."""
@@ -195,7 +192,8 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
         self._said = self._world.reset()
         self._task_id, self._commands = task.name, []
         if self._real is not None:
-            self._real.begin(task, self._games.data(task.name), (self._said, self._world.commands(), self._world.won()))
+            data = None if self._data_dir is None else file_data(self._data_dir, task.name)
+            self._real.begin(task, data, (self._said, self._world.commands(), self._world.won()))
 
     def _task(self) -> str:
         return self._task_id
@@ -259,18 +257,12 @@ class ALFWorldEnv(AgentEnv[Any, Any]):
         steps = self.actions_needed()
         return {"group": self._world.game.goal.family, **({} if steps is None else {"steps": steps})}
 
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        """One tool, `act`, that takes a command."""
-        return schemas_of((ACT,))
-
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """The command of a call; angle brackets, which no command has, would be read as tags."""
         return arguments["command"].replace("<", "(").replace(">", ")") if name == "act" else None
 
-    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
-        """A command as a call."""
-        return calls_as_json((ACT,), [Call("act", command) for command in self._read(action).actions])
+    def _calls(self, action: str) -> list[Call]:
+        return [Call(ACT.name, command) for command in self._read(action).actions]
 
     # ------------------------------------------------------------------ what the agent sees
 

@@ -69,40 +69,34 @@ class Trajectory(msgspec.Struct):
     plan: dict[str, Any] = {}
 
 
-class GameFiles:
-    """The games of a folder that belong to a split."""
-
-    def __init__(self, data_dir: str | os.PathLike[str], split: str, families: Sequence[str], wording: Wording) -> None:
-        self._folder, self._wording = Path(data_dir).expanduser(), wording
-        is_folder = self._folder.is_dir()
-        found = listed(str(self._folder)) if is_folder else ()
-        if not found:
-            wrong = "there is none in" if is_folder else "got"
-            raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; {wrong} {data_dir}")
-        chosen = tuple(f"{family}-" for family in families)
-        every = set(families) == set(FAMILIES)
-        self.ids = [  # the folder of each game, with a mark where it is rebuilt
-            task for task in found
-            if split_of(task) == split and (every or any(part.startswith(chosen) for part in Path(task).parts))
-        ]  # fmt: skip
-        self._known = frozenset(self.ids)
-
-    def game(self, task: str) -> Game | None:
-        """The game of an id; None for what is none."""
-        if task not in self._known:
-            return None
-        if task.startswith(REBUILT):
-            return rebuilt(self._folder / task.removeprefix(REBUILT) / TRAJECTORY, task, self._wording)
-        return read_game(self._folder / task / GAME, task)
-
-    def data(self, task: str) -> dict[str, Any] | None:
-        """The game file for TextWorld; None where the game is rebuilt."""
-        return None if task.startswith(REBUILT) else msgspec.to_builtins(decoded(self._folder / task / GAME, GameFile))
+def file_ids(data_dir: str | os.PathLike[str], split: str, families: Sequence[str]) -> list[str]:
+    """The games of a folder that belong to a split, each by its own folder, with a mark where it is rebuilt."""
+    folder = Path(data_dir).expanduser()
+    found = listed(str(folder)) if folder.is_dir() else ()
+    if not found:
+        wrong = "there is none in" if folder.is_dir() else "got"
+        raise ConfigError(f"data_dir must be a folder with {GAME} or {TRAJECTORY} files; {wrong} {data_dir}")
+    chosen, every, ids = tuple(f"{family}-" for family in families), set(families) == set(FAMILIES), []
+    for task in found:
+        parts = Path(task).parts
+        its_split = next((SPLITS[part] for part in parts if part in SPLITS), "train")
+        if its_split == split and (every or any(part.startswith(chosen) for part in parts)):
+            ids.append(task)
+    return ids
 
 
-def split_of(task: str) -> str:
-    """The split that the folders of a task mean."""
-    return next((SPLITS[part] for part in Path(task).parts if part in SPLITS), "train")
+def file_game(data_dir: str | os.PathLike[str], task: str, wording: Wording) -> Game:
+    """The game of an id."""
+    folder = Path(data_dir).expanduser()
+    if task.startswith(REBUILT):
+        return rebuilt(folder / task.removeprefix(REBUILT) / TRAJECTORY, task, wording)
+    return read_game(folder / task / GAME, task)
+
+
+def file_data(data_dir: str | os.PathLike[str], task: str) -> dict[str, Any] | None:
+    """The game file for TextWorld; None where the game is rebuilt."""
+    path = Path(data_dir).expanduser() / task / GAME
+    return None if task.startswith(REBUILT) else msgspec.to_builtins(decoded(path, GameFile))
 
 
 @lru_cache(maxsize=4)

@@ -22,6 +22,7 @@ FAMILIES = (
 SIMPLE, LOOK, CLEAN, HEAT, COOL, TWO = FAMILIES
 TREATED = {CLEAN: "clean", HEAT: "hot", COOL: "cool"}  # family -> what the thing must be in the end
 ABILITY = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}  # family -> what must be possible with it
+DONE_AT = {CLEAN: "sinkbasin", HEAT: "microwave", COOL: "fridge"}  # family -> where it is done
 # The sentences of the benchmark, two a family.
 INSTRUCTIONS = {
     SIMPLE: ("put a {thing} in {receptacle}", "put some {thing} on {receptacle}"),

@@ -13,38 +13,12 @@ from typing import Any
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import splitmix64_int, uniform
-from agentrl.envs.alfworld.games import (
-    ABILITY,
-    CLEAN,
-    COOL,
-    FAMILIES,
-    HEAT,
-    LOOK,
-    SIMPLE,
-    TWO,
-    Game,
-    Goal,
-    Receptacle,
-    Thing,
-    Wording,
-)  # fmt: skip
+from agentrl.envs.alfworld.games import ABILITY, DONE_AT, FAMILIES, LOOK, TWO, Game, Goal, Receptacle, Thing, Wording
 from agentrl.envs.common.data_files import data_file
 
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
 PER_KIND = 30  # rooms
 UNSEEN = range(24, 30)  # numbers of the rooms that only the test split has
-FAMILIES_OF = {
-    "kitchen": (SIMPLE, CLEAN, HEAT, COOL, TWO),
-    "living room": (SIMPLE, LOOK, TWO),
-    "bedroom": (SIMPLE, LOOK, TWO),
-    "bathroom": (SIMPLE, CLEAN, TWO),
-}
-# How many tasks a room of each kind has in a split; those of dev follow those of training.
-TASKS = {
-    "train": {"kitchen": 90, "living room": 21, "bedroom": 24, "bathroom": 15},
-    "dev": {"kitchen": 10, "living room": 3, "bedroom": 3, "bathroom": 3},
-    "test": {"kitchen": 40, "living room": 12, "bedroom": 12, "bathroom": 9},
-}
 OPENABLE = ("Cabinet", "Drawer", "Fridge", "Microwave", "Safe")
 BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
 PAIRED = ("Cabinet", "StoveBurner", "Shelf", "Drawer")  # two of a kind may be reached from one place
@@ -80,7 +54,8 @@ def tables() -> dict[str, Any]:
 
     things = {name: kind(on, usual, f"take {can}", most) for name, (on, usual, can, most) in data["things"].items()}
     fixed = {name: kind(on, on, "use" if "Lamp" in name else "", most) for name, (on, most) in data["fixed"].items()}
-    return {"things": things, "kinds": things | fixed, "rooms": {kind: data[kind] for kind in ROOMS}}
+    rooms = {kind: data[kind] for kind in ROOMS}
+    return {"things": things, "kinds": things | fixed, "rooms": rooms, "tasks": data["tasks"]}
 
 
 @cache
@@ -120,8 +95,9 @@ def task_ids(split: str, families: tuple[str, ...] = FAMILIES) -> tuple[str, ...
     rooms = UNSEEN if split == "test" else range(UNSEEN.start)
     found = []
     for kind in ROOMS:
-        first = TASKS["train"][kind] if split == "dev" else 0
-        for number in range(first, first + TASKS[split][kind]):
+        counts = tables()["tasks"][kind]
+        first = counts["train"] if split == "dev" else 0
+        for number in range(first, first + counts[split]):
             found += [f"{kind.replace(' ', '')}-{place:02d}-{number:03d}" for place in rooms]
     return tuple(task for task in found if family_of(task) in families)
 
@@ -165,7 +141,8 @@ def parts_of(task: str) -> tuple[str, int, int]:
 def family_of(task: str) -> str:
     """Every room has tasks of all the families of its kind, in turn."""
     kind, place, number = parts_of(task)
-    return FAMILIES_OF[kind][(number + place) % len(FAMILIES_OF[kind])]
+    families = tables()["tasks"][kind]["families"]
+    return families[(number + place) % len(families)]
 
 
 def build(task: str, wording: Wording) -> Game:
@@ -209,9 +186,9 @@ def _goal(family: str, counts: dict[str, int], here: Stock, kind: str, draws: It
         lamp = lamps[int(next(draws) * len(lamps))]
         counts[lamp] = 1
         return Goal(family, name.lower(), lamp=lamp.lower())
-    barred = {HEAT: "Microwave", COOL: "Fridge", CLEAN: "SinkBasin"}.get(family)  # else the last errand would be none
-    targets = [found for found, _ in here.spots[name] if found != barred]
-    return Goal(family, name.lower(), targets[int(next(draws) * len(targets))].lower())
+    targets = [found.lower() for found, _ in here.spots[name]]
+    targets = [found for found in targets if found != DONE_AT.get(family)]  # else the last errand would be none
+    return Goal(family, name.lower(), targets[int(next(draws) * len(targets))])
 
 
 def _weighted(spots: Sequence[tuple[str, float]], draw: float) -> str:
@@ -249,19 +226,3 @@ def rebuilt_room(
         thing for each, count in numbers.items() for thing in _lay(each, min(count, MOST_ALIKE), here, goal, draws)
     )
     return Game(name, receptacles, things, fits(), START, goal, goal.instruction(), wording)
-
-
-class Homes:
-    """Our own tasks of a split."""
-
-    def __init__(self, split: str, families: tuple[str, ...], wording: Wording) -> None:
-        self.ids, self._wording = task_ids(split, families), wording
-        self._known = frozenset(self.ids)
-
-    def game(self, task: str) -> Game | None:
-        """The game of an id; None for what is none."""
-        return build(task, self._wording) if task in self._known else None
-
-    def data(self, task: str) -> dict[str, Any] | None:
-        """Of a game file: there is none."""
-        return None

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import quote
@@ -67,10 +68,9 @@ def read_problem(text: str, source: str, name: str, instruction: str = "", wordi
     for needed in (":init", ":goal"):
         if needed not in sections:
             raise ConfigError(f"{source}: a problem must have a part ({needed} ...)")
-    facts: dict[str, list[list[str]]] = defaultdict(list)
+    facts: dict[str, list[list[Any]]] = defaultdict(list)  # of texts, which is checked below
     for fact in sections[":init"][1:]:
-        head = fact[0] if isinstance(fact, Words) and fact else fact
-        arguments = fact[1:] if isinstance(fact, Words) else []
+        head, *arguments = fact if isinstance(fact, Words) and fact else [fact]
         known = ARITY.get(head) if isinstance(head, str) else None
         if known != len(arguments) or not all(isinstance(each, str) for each in arguments):
             if known is None and head in IGNORED:
@@ -94,7 +94,7 @@ def read_problem(text: str, source: str, name: str, instruction: str = "", wordi
     )
 
 
-def _receptacles(facts: dict[str, list[list[str]]], source: str) -> Iterator[Receptacle]:
+def _receptacles(facts: dict[str, list[list[Any]]], source: str) -> Iterator[Receptacle]:
     types = dict(facts["receptacletype"])
     openable, opened = ({key for (key,) in facts[name]} for name in ("openable", "opened"))
     places: dict[str, str] = {}
@@ -107,26 +107,23 @@ def _receptacles(facts: dict[str, list[list[str]]], source: str) -> Iterator[Rec
         yield Receptacle(key, _kind(types.get(key, "")), place, key in openable, key in opened)
 
 
-def _things(facts: dict[str, list[list[str]]], source: str) -> Iterator[Thing]:
+def _things(facts: dict[str, list[list[Any]]], source: str) -> Iterator[Thing]:
     types, placed = dict(facts["objecttype"]), {key for key, _ in facts["receptacleatlocation"]}
-    inside, places, holds, can, states = (defaultdict(list) for _ in range(5))
-    for key, receptacle in facts["inreceptacle"]:
-        if receptacle in placed:
-            inside[key].append(receptacle)
-    for key, place in facts["objectatlocation"]:
-        places[key].append(place)
-    for inner, outer in facts["inreceptacleobject"]:
-        holds[outer].append(inner)
-    for table, found in ((ABILITIES, can), (STATES, states)):
-        for fact, word in table.items():
-            for (key,) in facts[fact]:
-                found[key].append(word)
-    keys = set(types).union(inside, places, holds, can, states, *holds.values())
-    for key in sorted(keys - placed):
-        yield Thing(
-            key, _kind(types.get(key, "")), tuple(sorted(set(inside[key]))), tuple(sorted(set(places[key]))),
-            frozenset(can[key]), frozenset(states[key]), tuple(sorted(set(holds[key]))),
-        )  # fmt: skip
+    inside = _grouped((key, receptacle) for key, receptacle in facts["inreceptacle"] if receptacle in placed)
+    places = _grouped(facts["objectatlocation"])
+    holds = _grouped((outer, inner) for inner, outer in facts["inreceptacleobject"])
+    can = _grouped((key, word) for fact, word in ABILITIES.items() for (key,) in facts[fact])
+    states = _grouped((key, word) for fact, word in STATES.items() for (key,) in facts[fact])
+    for key in sorted(set(types).union(inside, places, holds, can, states, *holds.values()) - placed):
+        lying, near, held = (tuple(sorted(table[key])) for table in (inside, places, holds))
+        yield Thing(key, _kind(types.get(key, "")), lying, near, frozenset(can[key]), frozenset(states[key]), held)
+
+
+def _grouped(pairs: Iterable[Iterable[str]]) -> dict[str, set[str]]:
+    found = defaultdict(set)
+    for key, value in pairs:
+        found[key].add(value)
+    return found
 
 
 def _kind(word: str) -> str:
@@ -142,16 +139,17 @@ def _goal(part: Words, source: str) -> Goal:
     found = list(_facts_of(part))
     family = _families_by_words().get(_heads(found))
     types = {(head, variable): _kind(kind) for head, variable, kind in (fact for fact in found if len(fact) == 3)}
-    kinds = {
-        head: [kind for (name, _), kind in types.items() if name == head] for head in ("objecttype", "receptacletype")
-    }
     if family == LOOK:
         lamp = next((fact[1] for fact in found if fact[0] == "toggleable"), "")
         held = next((fact[2] for fact in found if fact[0] == "holds" and len(fact) == 3), "")
         if ("objecttype", held) in types and ("objecttype", lamp) in types:
             return Goal(LOOK, types["objecttype", held], lamp=types["objecttype", lamp])
-    elif family is not None and len(set(kinds["objecttype"])) == len(set(kinds["receptacletype"])) == 1:
-        return Goal(family, kinds["objecttype"][0], kinds["receptacletype"][0])
+    elif family is not None:
+        things, places = (
+            {kind for (head, _), kind in types.items() if head == wanted} for wanted in ("objecttype", "receptacletype")
+        )
+        if len(things) == len(places) == 1:
+            return Goal(family, things.pop(), places.pop())
     raise ConfigError(f"{source}, line {part.line}: the goal must be that of one of the six families of tasks")
 
 

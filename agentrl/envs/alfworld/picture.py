@@ -24,14 +24,12 @@ def room_picture(world: World, size: int) -> np.ndarray:
     pen = ImageDraw.Draw(picture)
     unit = size / 512
     pen.rectangle((0, 0, size - 1, size * ROOM), outline=WALL, width=max(2, round(5 * unit)))
-    boxes = _boxes(len(world.near_order), size)
     spot = size / 2, size * ROOM / 2
-    for place, box in zip(world.near_order, boxes, strict=True):
-        stacked = world.near[place]
+    for (place, stacked), box in zip(world.near.items(), _boxes(len(world.near), size), strict=True):
         tall = (box[3] - box[1]) / len(stacked)
         for part, number in enumerate(stacked):
             top = box[1] + part * tall
-            fill = SURFACE if not world.openable[number] else OPEN if world.opened[number] else CLOSED
+            fill = CLOSED if world.closed(number) else OPEN if world.openable[number] else SURFACE
             width, height = round(box[2] - box[0]), round(top + tall) - round(top)
             tile = _tile(world.recs[number], width, height, fill, place == world.here, unit)
             picture.paste(tile, (round(box[0]), round(top)))
@@ -113,9 +111,8 @@ def _panel(pen: ImageDraw.ImageDraw, world: World, size: float, unit: float) -> 
     rows = [[f"In the hand: {held}"]]
     for number in world.near.get(world.here, ()):
         name = world.recs[number]
-        shut = world.openable[number] and not world.opened[number]
         inside = [_with_states(world, thing) for thing in world.inside[number]]
-        rows.append([f"{name} is closed."] if shut else [f"{name}:", *(inside or ["nothing"])])
+        rows.append([f"{name} is closed."] if world.closed(number) else [f"{name}:", *(inside or ["nothing"])])
     y = size * ROOM + 7 * unit
     for words in rows:
         x = margin

@@ -6,125 +6,108 @@ All chains over the things, receptacles and lamps that can matter are tried; eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import permutations
+from typing import NamedTuple
 
 from agentrl.envs.alfworld.engine import World
 from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO
 
 
-class Chain:
-    """Commands of a plan that is being made, and what has changed by them."""
+class Chain(NamedTuple):
+    """The beginning of a plan, and what has changed by its commands; each method gives longer ones."""
 
-    def __init__(self, world: World, here: str, opened: Iterable[int], commands: Iterable[str] = ()) -> None:
-        self.world, self.here, self.opened, self.commands = world, here, set(opened), list(commands)
-
-    def copy(self) -> Chain:
-        """The same, to go on in another way."""
-        return Chain(self.world, self.here, self.opened, self.commands)
+    world: World
+    here: str
+    held: int  # a thing, or -1
+    opened: frozenset[int]  # receptacles
+    commands: tuple[str, ...] = ()
 
     def do(self, command: str) -> Chain:
         """Give a command that leaves the agent where it is."""
-        self.commands.append(command)
-        return self
+        return self._replace(commands=(*self.commands, command))
 
     def go(self, number: int) -> Chain:
         """Stand at a receptacle."""
-        world = self.world
-        if world.place[number] != self.here:
-            self.commands.append(f"go to {world.recs[number]}")
-            self.here = world.place[number]
-        return self
+        place = self.world.place[number]
+        return self if place == self.here else self.do(f"go to {self.world.recs[number]}")._replace(here=place)
 
     def reach(self, number: int) -> Chain:
         """Stand at a receptacle that is not closed."""
-        self.go(number)
-        if self.world.openable[number] and number not in self.opened:
-            self.commands.append(f"open {self.world.recs[number]}")
-            self.opened.add(number)
-        return self
+        chain = self.go(number)
+        if not self.world.openable[number] or number in self.opened:
+            return chain
+        return chain.do(f"open {self.world.recs[number]}")._replace(opened=self.opened | {number})
 
-    def put(self, thing: int, number: int) -> Chain:
+    def put(self, number: int) -> Chain:
         """Put what is in the hand down."""
         world = self.world
-        return self.reach(number).do(f"{world.put_verb} {world.objs[thing]}{world.put_word}{world.recs[number]}")
+        command = f"{world.put_verb} {world.objs[self.held]}{world.put_word}{world.recs[number]}"
+        return self.reach(number).do(command)._replace(held=-1)
+
+    def freed(self, source: int) -> list[Chain]:
+        """The hand made free: here, where the next thing is, or, if nothing there takes what it holds, anywhere."""
+        world, held = self.world, self.held
+        if held < 0:
+            return [self]
+        fitting = [number for number in range(len(world.recs)) if world.accepts(number, held)]
+        on_the_way = [number for number in fitting if world.place[number] in (self.here, world.place[source])]
+        return [self.put(number) for number in on_the_way or fitting]
+
+    def fetched(self, thing: int) -> list[Chain]:
+        """A thing brought into the hand."""
+        if self.held == thing:
+            return [self]
+        chains = []
+        for source, inside in enumerate(self.world.inside):
+            command = f"take {self.world.objs[thing]} from {self.world.recs[source]}"
+            chains += [chain.reach(source).do(command) for chain in (self.freed(source) if thing in inside else ())]
+        return [chain._replace(held=thing) for chain in chains]
+
+    def treated(self) -> list[Chain]:
+        """What is in the hand made hot, cool or clean, if it is to be and is not."""
+        world = self.world
+        if not lacks(world, self.held):
+            return [self]
+        verb = ABILITY[world.game.goal.family]
+        fitting = [number for number, fits in enumerate(world.appliances[verb]) if fits]
+        return [self.go(number).do(f"{verb} {world.objs[self.held]} with {world.recs[number]}") for number in fitting]
 
 
 def plan(world: World) -> list[str] | None:
     """The commands of a shortest plan; none if the goal is reached, None if it cannot be."""
     if world.won():
         return []
-    start = Chain(world, world.here, [number for number, opened in enumerate(world.opened) if opened])
+    opened = frozenset(number for number, is_open in enumerate(world.opened) if is_open)
+    start = Chain(world, world.here, world.held, opened)
     chains = (_look if world.game.goal.family == LOOK else _placements)(world, start)
     best = min(chains, key=lambda chain: len(chain.commands), default=None)
-    return None if best is None else best.commands
+    return None if best is None else list(best.commands)
 
 
-def _look(world: World, start: Chain) -> Iterator[Chain]:
-    for thing in world.wanted:
-        for chain in _fetched(world, start, thing, world.held):
-            for lamp in world.lamps:
-                for number, inside in enumerate(world.inside):
-                    if lamp in inside:
-                        done = chain.copy().go(number)
-                        yield done if "on" in world.states[lamp] else done.do(f"use {world.objs[lamp]}")
-
-
-def _placements(world: World, start: Chain) -> Iterator[Chain]:
-    goal = world.game.goal
-    need = TREATED.get(goal.family)
-    for target in world.targets:
-        there = [thing for thing in world.wanted if thing in world.inside[target] and not _lacks(world, thing, need)]
-        missing = max((2 if goal.family == TWO else 1) - len(there), 1)
-        movable = [
-            thing
-            for thing in world.wanted
-            if thing not in there and "take" in world.things[thing].can and world.accepts(target, thing)
-        ]
-        for order in permutations(movable, missing):
-            chains = [start]
-            for place, thing in enumerate(order):
-                held = world.held if place == 0 else -1
-                chains = [
-                    treated.put(thing, target)
-                    for chain in chains
-                    for fetched in _fetched(world, chain, thing, held)
-                    for treated in _treated(world, fetched, thing, need)
-                ]
-            yield from chains
-
-
-def _lacks(world: World, thing: int, need: str | None) -> bool:
+def lacks(world: World, thing: int) -> bool:
+    """Must it still be made hot, cool or clean?"""
+    need = TREATED.get(world.game.goal.family)
     return need is not None and need not in world.states[thing]
 
 
-def _treated(world: World, chain: Chain, thing: int, need: str | None) -> Iterator[Chain]:
-    """A thing in the hand made hot, cool or clean, if it is not."""
-    if not _lacks(world, thing, need):
-        yield chain
-        return
-    verb = ABILITY[world.game.goal.family]
-    for number, fits in enumerate(world.appliances[verb]):
-        if fits:
-            yield chain.copy().go(number).do(f"{verb} {world.objs[thing]} with {world.recs[number]}")
+def _look(world: World, start: Chain) -> Iterator[Chain]:
+    for chain in [chain for thing in world.wanted for chain in start.fetched(thing)]:
+        for lamp in world.lamps:
+            for number, inside in enumerate(world.inside):
+                if lamp in inside:
+                    there = chain.go(number)
+                    yield there if "on" in world.states[lamp] else there.do(f"use {world.objs[lamp]}")
 
 
-def _fetched(world: World, chain: Chain, thing: int, held: int) -> Iterator[Chain]:
-    """A thing brought into the hand, which holds `held` (-1: nothing)."""
-    if held == thing:
-        yield chain.copy()
-        return
-    for source, inside in enumerate(world.inside):
-        for start in _freed(world, chain, held, source) if thing in inside else ():
-            yield start.reach(source).do(f"take {world.objs[thing]} from {world.recs[source]}")
-
-
-def _freed(world: World, chain: Chain, held: int, source: int) -> Iterator[Chain]:
-    """The hand made free: here, where the next thing is, or, if nothing there takes what it holds, anywhere."""
-    if held < 0:
-        yield chain.copy()
-        return
-    fitting = [number for number in range(len(world.recs)) if world.accepts(number, held)]
-    on_the_way = [number for number in fitting if world.place[number] in (chain.here, world.place[source])]
-    for number in on_the_way or fitting:
-        yield chain.copy().put(held, number)
+def _placements(world: World, start: Chain) -> Iterator[Chain]:
+    for target in world.targets:
+        there = [thing for thing in world.wanted if thing in world.inside[target] and not lacks(world, thing)]
+        missing = max((2 if world.game.goal.family == TWO else 1) - len(there), 1)
+        left = [thing for thing in world.wanted if thing not in there and world.accepts(target, thing)]
+        for order in permutations([thing for thing in left if "take" in world.things[thing].can], missing):
+            chains = [start]
+            for thing in order:
+                fetched = [chain for each in chains for chain in each.fetched(thing)]
+                chains = [chain.put(target) for each in fetched for chain in each.treated()]
+            yield from chains

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 import gymnasium as gym
 
 from agentrl.core.policy import Conversation, Generation, as_generation
-from agentrl.envs.alfworld.games import CLEAN, COOL, HEAT, INSTRUCTIONS, LOOK, SIMPLE, TWO
+from agentrl.envs.alfworld.games import ABILITY, DONE_AT, INSTRUCTIONS, LOOK
 from agentrl.envs.alfworld.homes import tables
 
-ERRANDS = {LOOK: "use", CLEAN: "clean", HEAT: "heat", COOL: "cool", TWO: "two", SIMPLE: ""}
-APPLIANCES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
 SEEN = re.compile(r"(?:On the|The) (\w+ \d+)(?:, you see| is open\. In it, you see) ([^.]*)\.")
 CLOSED = re.compile(r"The (\w+ \d+) is closed\.")
 NAME = re.compile(r"a (\w+ \d+)")
@@ -25,7 +23,7 @@ class Notes:
 
     thing: str = ""
     target: str = ""  # a receptacle, or the lamp
-    errand: str = ""
+    family: str = ""  # of the task
     receptacles: list[str] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)  # receptacle -> what was seen there last
     closed: set[str] = field(default_factory=set)
@@ -36,7 +34,7 @@ class Notes:
 
     def read(self, text: str, command: str) -> None:
         """Take in an answer to a command."""
-        if not self.errand and not self.thing:
+        if not self.thing:
             self._read_task(text)
         words = command.split()
         if "Nothing happens." in text:
@@ -49,7 +47,7 @@ class Notes:
         elif words[:1] in (["move"], ["put"]):
             self.placed, self.held = " ".join(words[-2:]), ""
             self.inside.setdefault(self.placed, []).append(" ".join(words[1:3]))
-        elif words[:1] and words[0] in APPLIANCES:
+        elif words[:1] and words[0] in ABILITY.values():
             self.treated = True
         for place, things in SEEN.findall(text):
             self.inside[place] = NAME.findall(things)
@@ -59,12 +57,11 @@ class Notes:
     def _read_task(self, text: str) -> None:
         self.receptacles = NAME.findall(text.partition("you see")[2].partition("Your task")[0])
         task = text.partition("Your task is to: ")[2].partition(".")[0]
-        for family, errand in ERRANDS.items():
-            for form in INSTRUCTIONS[family]:
+        for family, forms in INSTRUCTIONS.items():
+            for form in forms:
                 pattern = form.format(thing=r"(\w+)", receptacle=r"(\w+)", lamp=r"(\w+)")
                 if found := re.fullmatch(pattern, task):
-                    self.thing, self.target = found.groups()
-                    self.errand = errand
+                    self.family, (self.thing, self.target) = family, found.groups()
 
     def command(self) -> str:
         """What to do next."""
@@ -81,9 +78,9 @@ class Notes:
         return self._search(self.thing)
 
     def _with_the_thing(self) -> str:
-        if self.errand in APPLIANCES and not self.treated:
-            return self._at(APPLIANCES[self.errand], f"{self.errand} {self.held} with {{}}")
-        if self.errand == "use":
+        if self.family in DONE_AT and not self.treated:
+            return self._at(DONE_AT[self.family], f"{ABILITY[self.family]} {self.held} with {{}}")
+        if self.family == LOOK:
             for place, things in self.inside.items():
                 for thing in things:
                     if thing.split(" ")[0] == self.target:

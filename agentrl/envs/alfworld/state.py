@@ -55,13 +55,8 @@ class HomeState(State):
 
     def structured(self) -> dict[str, Any]:
         """The same as named values."""
-        return {
-            "facing": list(self.facing),
-            "holding": self.holding,
-            "visible": list(self.visible),
-            "open": list(self.open),
-            "changed": {thing: list(states) for thing, states in self.changed.items()},
-        }
+        shown = self.to_json()
+        return {each.key: shown[each.key] for each in CLAIMS.values}
 
     def anchor(self) -> str:
         """Everything but the sentence of the task."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from agentrl.core.env import AgentEnv
 from agentrl.core.tools import function_schema
 
 
@@ -27,21 +27,31 @@ class TextTool(NamedTuple):
     meaning: str = ""
 
 
-def schemas_of(tools: Iterable[TextTool]) -> list[dict[str, Any]]:
-    """The tools as schemas."""
-    return [
-        function_schema(
-            tool.name,
-            tool.description,
-            {tool.parameter: {"type": "string", "description": tool.meaning}} if tool.parameter else {},
-        )
-        for tool in tools
-    ]
+class TextToolEnv(AgentEnv[Any, str]):
+    """An environment that is played by such tools. What remains for a family is `tool_action`."""
 
+    text_tools: ClassVar[tuple[TextTool, ...]]
 
-def calls_as_json(tools: Iterable[TextTool], calls: Iterable[Call]) -> list[dict[str, Any]] | None:
-    """What `AgentEnv.tool_calls` returns for a turn of these calls."""
-    named = {tool.name: tool.parameter for tool in tools}
-    return [
-        {"name": tool, "arguments": {named[tool]: argument} if named[tool] else {}} for tool, argument in calls
-    ] or None
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as schemas."""
+        return [
+            function_schema(
+                tool.name,
+                tool.description,
+                {tool.parameter: {"type": "string", "description": tool.meaning}} if tool.parameter else {},
+            )
+            for tool in self.text_tools
+        ]
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
+        """A turn as calls."""
+        named = {tool.name: tool.parameter for tool in self.text_tools}
+        return [
+            {"name": tool, "arguments": {named[tool]: argument} if named[tool] else {}}
+            for tool, argument in self._calls(action)
+        ] or None
+
+    def _calls(self, action: str) -> list[Call]:
+        """What a turn asks for; unless overridden, primitive actions are calls themselves."""
+        return self._read(action).actions

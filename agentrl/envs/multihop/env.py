@@ -10,11 +10,11 @@ import msgspec
 from gymnasium import spaces
 
 from agentrl.core.arguments import one_of, whole_number
-from agentrl.core.env import AgentEnv, Outcome
+from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import CLOSE, OPEN, Turn
 from agentrl.core.spaces import AnyText
-from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
+from agentrl.envs.common.calls import Call, TextTool, TextToolEnv
 from agentrl.envs.common.search.encoders import PACKAGE
 from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, plain, read_turn
 from agentrl.envs.multihop.answers import exact_match, f1
@@ -39,7 +39,7 @@ Each turn, write one of these:
 You have {turns} turns in all. Only an answer that is exactly right is rewarded."""
 
 
-class MultiHopQAEnv(AgentEnv[Any, str]):
+class MultiHopQAEnv(TextToolEnv):
     """Search an encyclopaedia until the answer to a question of several hops is found.
 
     ## Description
@@ -124,6 +124,7 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
     task_reward = 1.0
     action_separator = "\n"
     free_answers = True
+    text_tools = TOOLS
     representations = frozenset({"natural", "structured"})
     safe_arguments = ("pages", "world_seed", "cuts", "ranking", "hits", "passage_words", "keep_passages")
     guides: ClassVar[dict[str, str]] = {
@@ -293,21 +294,12 @@ class MultiHopQAEnv(AgentEnv[Any, str]):
             pages=len(self.collection), most=most, hits=self.hits, turns=self.max_turns, open=OPEN, close=CLOSE
         )
 
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        """Two tools, `search` and `answer`."""
-        return schemas_of(TOOLS)
-
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """A call as text. Brackets, which could end it, mean nothing to the search engine nor to how answers are
         compared."""
         if name == "search":
             return f"search({arguments['query'].replace('(', ' ').replace(')', ' ')})"
         return f"answer({arguments['text'].replace('(', '').replace(')', '')})"
-
-    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
-        """A turn as calls."""
-        return calls_as_json(TOOLS, self._read(action).actions)
 
     def _observe(self) -> dict[str, str]:
         lines = [f"{self._heading()} {self._feedback}".strip(), f"Question: {self.question.text}"]

@@ -11,11 +11,11 @@ import numpy as np
 from gymnasium import spaces
 
 from agentrl.core.arguments import number_from_zero, one_of, true_or_false, whole_number
-from agentrl.core.env import AgentEnv, Outcome
+from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
-from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
+from agentrl.envs.common.calls import Call, TextTool, TextToolEnv
 from agentrl.envs.papersearch.actions import EXPAND, FINISH, SEARCH, SEPARATOR, plain, read_turn, unbroken
 from agentrl.envs.papersearch.library import MOST_CITATIONS, MOST_REFERENCES, Question, open_library
 from agentrl.envs.papersearch.players import right_calls
@@ -78,7 +78,7 @@ def _key(call: Call) -> Call:
     return Call(call.tool, call.argument.casefold())
 
 
-class PaperSearchEnv(AgentEnv[Any, Any]):
+class PaperSearchEnv(TextToolEnv):
     """Find the papers that a research question asks for, by searches and along citations.
 
     ## Description
@@ -177,6 +177,7 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     graded = True
     state_type = PaperSearchState
+    text_tools = TOOLS
     representations = frozenset({"natural", "structured"})
     action_separator = SEPARATOR
     safe_arguments = (
@@ -388,18 +389,9 @@ class PaperSearchEnv(AgentEnv[Any, Any]):
 
     # ------------------------------------------------------------------ tools
 
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        """`search`, `expand` and `finish`."""
-        return schemas_of(TOOLS)
-
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """A call as text on one line."""
         return str(Call(name, unbroken(next(iter(arguments.values()), ""))))
-
-    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
-        """A turn as calls."""
-        return calls_as_json(TOOLS, self._read(action).actions)
 
     # ------------------------------------------------------------------ what the agent sees
 

@@ -43,8 +43,8 @@ class PaperSearchState(State):
 
     def structured(self) -> dict[str, Any]:
         """The same as named values."""
-        searches, expanded = list(self.searches), list(self.expanded)
-        return {"papers": self.papers, "searches": searches, "expanded": expanded, "best": self.best}
+        shown = self.to_json()
+        return {each.key: shown[each.key] for each in CLAIMS.values}
 
 
 class Saved(msgspec.Struct):

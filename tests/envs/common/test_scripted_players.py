@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.common.calls import Call, TextTool, calls_as_json, schemas_of
+from agentrl.core.parsing import Turn
+from agentrl.envs.common.calls import Call, TextTool, TextToolEnv
 from agentrl.envs.common.players import ScriptedPlayer
 
-TOOLS = (TextTool("find", "Find a thing.", "words", "What to find."), TextTool("stop", "End."))
+CALLS = {"some": [Call("find", "a mug"), Call("stop")], "none": []}
 
 
 class Namer(ScriptedPlayer):
@@ -19,6 +20,13 @@ class Namer(ScriptedPlayer):
 
     def turn(self, env: Any) -> str:
         return env.title
+
+
+class Finder(TextToolEnv):  # all but its tools is left out
+    text_tools = (TextTool("find", "Find a thing.", "words", "What to find."), TextTool("stop", "End."))
+
+    def _read(self, action: Any) -> Turn:
+        return Turn(CALLS[action])
 
 
 def wrapped(title: str, **attributes: Any) -> Any:
@@ -37,13 +45,13 @@ def test_a_player_without_environments_is_refused() -> None:
 
 
 def test_tools_are_schemas_and_calls_are_their_json() -> None:
-    find, stop = (schema["function"]["parameters"] for schema in schemas_of(TOOLS))
+    env = Finder()
+    find, stop = (schema["function"]["parameters"] for schema in env.tools)
     assert find["properties"] == {"words": {"type": "string", "description": "What to find."}}
     assert stop["properties"] == {} and stop["required"] == []
-    calls = [Call("find", "a mug"), Call("stop")]
-    assert [str(call) for call in calls] == ["find(a mug)", "stop()"]
-    assert calls_as_json(TOOLS, calls) == [
+    assert [str(call) for call in CALLS["some"]] == ["find(a mug)", "stop()"]
+    assert env.tool_calls("some") == [
         {"name": "find", "arguments": {"words": "a mug"}},
         {"name": "stop", "arguments": {}},
     ]
-    assert calls_as_json(TOOLS, []) is None
+    assert env.tool_calls("none") is None
