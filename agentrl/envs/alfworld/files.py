@@ -159,5 +159,5 @@ def rebuilt(path: Path, name: str, wording: Wording) -> Game:
         )
     lamp = asked.toggle_target.lower() if file.task_type == LOOK else ""
     goal = Goal(file.task_type, asked.object_target.lower(), "" if lamp else asked.parent_target.lower(), lamp)
-    counts = Counter(pose.objectName.partition("_")[0] for pose in scene.object_poses)
+    counts = Counter(pose.objectName.partition("_")[0].lower() for pose in scene.object_poses)
     return rebuilt_room(name, kind, scene.scene_num % 100 - 1, scene.random_seed, goal, counts, wording)

@@ -19,13 +19,13 @@ from agentrl.envs.common.data_files import data_file
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom")
 PER_KIND = 30  # rooms
 UNSEEN = range(24, 30)  # numbers of the rooms that only the test split has
-OPENABLE = ("Cabinet", "Drawer", "Fridge", "Microwave", "Safe")
-BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
-PAIRED = ("Cabinet", "StoveBurner", "Shelf", "Drawer")  # two of a kind may be reached from one place
+OPENABLE = ("cabinet", "drawer", "fridge", "microwave", "safe")
+BASINS = {"sinkbasin": "sink", "bathtubbasin": "bathtub"}
+PAIRED = ("cabinet", "stoveburner", "shelf", "drawer")  # two of a kind may be reached from one place
 TYPICAL = 6.0  # how much likelier a usual place is than another
 SEED = 20201008  # of all homes
 START = "loc_bar_00"  # the middle of the room
-LAMPS = ("DeskLamp", "FloorLamp")
+LAMPS = ("desklamp", "floorlamp")
 MOST_ALIKE = 4  # things of a kind in a rebuilt scene
 MOST_DRAWS = 700  # numbers that a room or a task may use
 
@@ -42,28 +42,30 @@ class Kind:
 
 @cache
 def tables() -> dict[str, Any]:
-    """`things.toml`, with groups written out."""
+    """`things.toml`, with groups written out and all names in lower case."""
     data = data_file("agentrl.envs.alfworld", "things.toml")
     groups = {name: words.split() for name, words in data["groups"].items()}
 
     def spelled(words: str) -> frozenset[str]:
-        return frozenset(kind for word in words.split() for kind in groups.get(word, [word]))
+        return frozenset(kind.lower() for word in words.split() for kind in groups.get(word, [word]))
 
     def kind(on: str, usual: str, can: str, most: list[int]) -> Kind:
         return Kind(spelled(on), spelled(usual), frozenset(can.split()), dict(zip(ROOMS, most, strict=True)))
 
-    things = {name: kind(on, usual, f"take {can}", most) for name, (on, usual, can, most) in data["things"].items()}
-    fixed = {name: kind(on, on, "use" if "Lamp" in name else "", most) for name, (on, most) in data["fixed"].items()}
-    rooms = {kind: data[kind] for kind in ROOMS}
+    things = {
+        name.lower(): kind(on, usual, f"take {can}", most) for name, (on, usual, can, most) in data["things"].items()
+    }
+    fixed = {
+        name.lower(): kind(on, on, "use" if "Lamp" in name else "", most) for name, (on, most) in data["fixed"].items()
+    }
+    rooms = {kind: {name.lower(): counts for name, counts in data[kind].items()} for kind in ROOMS}
     return {"things": things, "kinds": things | fixed, "rooms": rooms, "tasks": data["tasks"]}
 
 
 @cache
 def fits() -> frozenset[tuple[str, str]]:
-    """All pairs of a receptacle's type and a thing's that go together, in lower case."""
-    return frozenset(
-        (receptacle.lower(), name.lower()) for name, kind in tables()["things"].items() for receptacle in kind.fits
-    )
+    """All pairs of a receptacle's type and a thing's that go together."""
+    return frozenset((receptacle, name) for name, kind in tables()["things"].items() for receptacle in kind.fits)
 
 
 def _draws(*parts: int) -> Iterator[float]:
@@ -85,7 +87,7 @@ def room(kind: str, number: int) -> tuple[Receptacle, ...]:
             beside = name in PAIRED and index % 2 == 1 and next(draws) < 0.5
             places += not beside
             key = f"{BASINS.get(name, name)}_bar_{index + 1:02d}" + (f"_bar_{name}" if name in BASINS else "")
-            found.append(Receptacle(key.lower(), name.lower(), f"loc_bar_{places:02d}", name in OPENABLE))
+            found.append(Receptacle(key, name, f"loc_bar_{places:02d}", name in OPENABLE))
     return tuple(found)
 
 
@@ -107,7 +109,7 @@ class Stock:
     """What a room can hold, worked out once."""
 
     receptacles: tuple[Receptacle, ...]
-    by_type: dict[str, list[Receptacle]]  # as written in `things.toml`
+    by_type: dict[str, list[Receptacle]]
     kinds: dict[str, Kind]
     spots: dict[str, list[tuple[str, float]]]  # kind of thing -> types of receptacles here that take it, and how likely
 
@@ -121,10 +123,9 @@ def stock(kind: str, number: int) -> Stock:
 
 def stock_of(receptacles: tuple[Receptacle, ...], kinds: dict[str, Kind]) -> Stock:
     """What of these kinds can be where among receptacles."""
-    names = {each.lower(): each for kind in ROOMS for each in tables()["rooms"][kind]}
     here: dict[str, list[Receptacle]] = {}
     for each in receptacles:
-        here.setdefault(names[each.type], []).append(each)
+        here.setdefault(each.type, []).append(each)
     spots = {
         name: [(found, TYPICAL if found in each.usual else 1.0) for found in here if found in each.fits]
         for name, each in kinds.items()
@@ -159,13 +160,13 @@ def build(task: str, wording: Wording) -> Game:
 
 def _lay(name: str, count: int, here: Stock, goal: Goal, draws: Iterator[float]) -> Iterator[Thing]:
     """Things of one kind, each in a place of its own."""
-    kind, lower, spots = here.kinds[name], name.lower(), here.spots[name]
-    if lower == goal.thing:  # never where it is to be in the end
-        spots = [spot for spot in spots if spot[0].lower() != goal.receptacle]
+    spots = here.spots[name]
+    if name == goal.thing:  # never where it is to be in the end
+        spots = [spot for spot in spots if spot[0] != goal.receptacle]
     for index in range(count):
         stands = here.by_type[_weighted(spots, next(draws))]
         at = stands[int(next(draws) * len(stands))]
-        yield Thing(f"{lower}_bar_{index + 1:02d}", lower, (at.id,), (at.place,), kind.can)
+        yield Thing(f"{name}_bar_{index + 1:02d}", name, (at.id,), (at.place,), here.kinds[name].can)
 
 
 def _goal(family: str, counts: dict[str, int], here: Stock, kind: str, draws: Iterator[float]) -> Goal:
@@ -185,10 +186,10 @@ def _goal(family: str, counts: dict[str, int], here: Stock, kind: str, draws: It
         lamps = [lamp for lamp in LAMPS if lamp in counts]
         lamp = lamps[int(next(draws) * len(lamps))]
         counts[lamp] = 1
-        return Goal(family, name.lower(), lamp=lamp.lower())
-    targets = [found.lower() for found, _ in here.spots[name]]
-    targets = [found for found in targets if found != DONE_AT.get(family)]  # else the last errand would be none
-    return Goal(family, name.lower(), targets[int(next(draws) * len(targets))])
+        return Goal(family, name, lamp=lamp)
+    barred = DONE_AT.get(family)  # else the last errand would be none
+    targets = [found for found, _ in here.spots[name] if found != barred]
+    return Goal(family, name, targets[int(next(draws) * len(targets))])
 
 
 def _weighted(spots: Sequence[tuple[str, float]], draw: float) -> str:
@@ -205,19 +206,18 @@ def rebuilt_room(
 ) -> Game:
     """A room of ours with a given goal and given numbers of things, for a scene whose arrangement is not known."""
     receptacles, kinds = room(kind, number % PER_KIND), tables()["kinds"]
-    wanted = {each.lower(): each for each in kinds}
-    known = {each.lower() for each in tables()["rooms"][kind]} | {each for each, _ in fits()}
-    if goal.thing not in wanted or (goal.lamp or goal.thing) not in wanted or goal.receptacle not in {"", *known}:
+    known = {"", *tables()["rooms"][kind], *(each for each, _ in fits())}
+    if goal.thing not in kinds or (goal.lamp or goal.thing) not in kinds or goal.receptacle not in known:
         raise ConfigError(f"{name}: its goal must name things and receptacles of the benchmark; got {goal}")
     if goal.receptacle and all(each.type != goal.receptacle for each in receptacles):
         place = f"loc_bar_{len(receptacles) + 1:02d}"
-        openable = goal.receptacle in {each.lower() for each in OPENABLE}
-        receptacles += (Receptacle(f"{goal.receptacle}_bar_01", goal.receptacle, place, openable),)
-    need = {wanted[goal.thing]: 2 if goal.family == TWO else 1} | ({wanted[goal.lamp]: 1} if goal.lamp else {})
+        extra = Receptacle(f"{goal.receptacle}_bar_01", goal.receptacle, place, goal.receptacle in OPENABLE)
+        receptacles = (*receptacles, extra)
+    need = {goal.thing: 2 if goal.family == TWO else 1} | ({goal.lamp: 1} if goal.lamp else {})
     here = stock_of(receptacles, kinds)
     numbers = {each: max(counts.get(each, 0), need.get(each, 0)) for each in here.kinds}
     draws = _draws(ROOMS.index(kind), number, seed)
-    free = {each: [spot for spot, _ in here.spots[each] if spot.lower() != goal.receptacle] for each in need}
+    free = {each: [spot for spot, _ in here.spots[each] if spot != goal.receptacle] for each in need}
     if not all(free.values()):
         raise ConfigError(
             f"{name}: a {goal.thing} must have a place but the {goal.receptacle}; there is none in this room"

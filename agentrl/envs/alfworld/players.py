@@ -102,9 +102,8 @@ class Notes:
         """Look where things of this kind usually are."""
         if self.here in self.closed:
             return f"open {self.here}"
-        known = [each for name, each in tables()["kinds"].items() if name.lower() == kind]
-        likely = {name.lower() for each in known for name in each.usual}
-        possible = {name.lower() for each in known for name in each.fits}
+        known = tables()["kinds"].get(kind)
+        likely, possible = (known.usual, known.fits) if known else ((), ())
         left = [one for one in self.receptacles if one not in self.inside]
         left.sort(key=lambda one: (one.split(" ")[0] not in likely, one.split(" ")[0] not in possible))
         return f"go to {left[0]}" if left else "look"

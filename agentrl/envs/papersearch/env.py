@@ -241,6 +241,7 @@ class PaperSearchEnv(TextToolEnv):
         self._wanted = frozenset(self._asked.relevant.tolist())
         self._done: dict[Call, Call] = {}  # searches and expansions, as they are compared: as they were written
         self._pool: dict[int, float] = {}  # number of a paper -> grade, in the order in which they were found
+        self._expanded: set[int] = set()
         self._repeated = self._invalid = 0
         self._finished = False
         self._paid_in_turn: tuple[int | None, list[float]] = (None, [])  # turn, the best scores so far
@@ -267,10 +268,9 @@ class PaperSearchEnv(TextToolEnv):
         if call.tool == FINISH:
             self._finished = True
             return Outcome({}, terminated=True, success=self.recall >= GOAL, feedback=self._result())
-        number = self.library.number(call.argument) if call.tool == EXPAND else None
-        if call.tool == EXPAND and (number is None or number not in self._pool):
-            return Outcome({}, valid=False, feedback=f"{quote(call.argument)} is not the id of a paper in the pool")
-        if number is not None:
+        if call.tool == EXPAND:
+            if (number := self.library.number(call.argument)) is None or number not in self._pool:
+                return Outcome({}, valid=False, feedback=f"{quote(call.argument)} is not the id of a paper in the pool")
             call = Call(EXPAND, self.library.paper_id(number))
         if _key(call) in self._done:
             self._repeated += 1
@@ -287,7 +287,9 @@ class PaperSearchEnv(TextToolEnv):
         if call.tool == SEARCH:
             found = np.array(self.library.search(call.argument), np.int64)
         else:
-            found = self.library.neighbours(self.library.number(call.argument) or 0)
+            number = self.library.number(call.argument) or 0
+            found = self.library.neighbours(number)
+            self._expanded.add(number)
         grades, fresh = self._asked.grades_of(found), []
         for number, grade in zip(found.tolist(), grades.tolist(), strict=True):
             if number not in self._pool and (grade > 0 or not self.library.scored):
@@ -372,8 +374,7 @@ class PaperSearchEnv(TextToolEnv):
         """The calls that find most of what is missing, up to a turn full."""
         if self._over or len(self._wanted) < GOAL * self._asked.answers:
             return None
-        expanded = self._expanded()
-        pool = [number for number in self._pool if number not in expanded]
+        pool = [number for number in self._pool if number not in self._expanded]
         missing = [number for number in self._asked.relevant.tolist() if number not in self._pool]
         calls = right_calls(self.library, missing, pool, self._arguments_of(SEARCH), self.max_actions_per_turn)
         return SEPARATOR.join(map(str, calls or [Call(FINISH)]))
@@ -422,10 +423,10 @@ class PaperSearchEnv(TextToolEnv):
         ranked = list(self._pool)[::-1]
         if self.show_scores:
             ranked.sort(key=lambda number: -self._pool[number])
-        expanded, room = self._expanded(), {True: self.shown // 2, False: self.shown - self.shown // 2}
+        room = {True: self.shown // 2, False: self.shown - self.shown // 2}
         shown = []
         for number in ranked:
-            old = number in expanded
+            old = number in self._expanded
             if room[old]:
                 room[old] -= 1
                 score = self._pool[number] if self.show_scores else None
@@ -447,10 +448,6 @@ class PaperSearchEnv(TextToolEnv):
             if self.show_details:
                 entries[-1] += f"\n{', '.join(paper.authors)}. {paper.venue}, {paper.year}."
         return "\n\n".join([LEGEND.format(count=len(self._pool)), *entries])
-
-    def _expanded(self) -> set[int]:
-        numbers = map(self.library.number, self._arguments_of(EXPAND))
-        return {number for number in numbers if number is not None}
 
     def _arguments_of(self, tool: str) -> tuple[str, ...]:
         return tuple(call.argument for call in self._done.values() if call.tool == tool)

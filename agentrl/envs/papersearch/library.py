@@ -21,10 +21,10 @@ from agentrl.envs.common.search import IndexCorrupt, RepairingIndex, kept_index
 from agentrl.envs.common.search.build import progress_bar, scratch_folder
 from agentrl.envs.common.search.storage import CheckedFile, write_file
 from agentrl.envs.papersearch import words as writing
-from agentrl.envs.papersearch.graph import draw_papers
+from agentrl.envs.papersearch.graph import AUTHORS, MOST_REFERENCES, draw_papers
 from agentrl.envs.papersearch.words import FACETS, PER_FAMILY, PER_FIELD, words
 
-HITS, MOST_CITATIONS, MOST_REFERENCES = 10, 30, 99
+HITS, MOST_CITATIONS = 10, 30
 SMALLEST, LARGEST = 10_000, 1_000_000
 FEWEST_RELEVANT, MOST_RELEVANT = 6, 18
 # How relevant a paper is, by how many facets of a question it fits, and how many others it nearly fits (an object of
@@ -138,23 +138,28 @@ class PaperTexts:
     """The papers of a generated library as documents; each is written from its traits when it is asked for."""
 
     def __init__(self, seed: int, size: int) -> None:
-        self.arrays, self._size = open_arrays(seed, size), size
+        def draw() -> dict[str, np.ndarray]:
+            with progress_bar(f"drawing {size:,} papers, once") as report:
+                return draw_papers(seed, size, report)
+
+        self.arrays = kept_arrays(cache_dir() / "papersearch" / fingerprint(seed, size) / "papers.arrays", draw)
+        self._size = size
         self.recipe = f"{__name__}:PaperTexts", {"seed": seed, "size": size}
 
     def __len__(self) -> int:
         return self._size
 
     def __getitem__(self, number: int) -> tuple[str, str]:
-        facets, traits = self.traits(number)
-        return paper_id(number), f"{writing.title(number, facets, traits)}. {writing.abstract(number, facets, traits)}"
+        return paper_id(number), "{}. {}".format(*self.written(number))
 
-    def traits(self, number: int) -> tuple[list[int], list[int]]:
-        """The facets of a paper and the bytes that decide its wording."""
+    def written(self, number: int) -> tuple[str, str]:
+        """Title and abstract of a paper."""
+        facets, traits = self.row("facets", number, len(FACETS)), self.row("traits", number, writing.TRAITS)
+        return writing.title(number, facets, traits), writing.abstract(number, facets, traits)
 
-        def row(name: str, width: int) -> list[int]:
-            return self.arrays.array(name, number * width, (number + 1) * width).tolist()
-
-        return row("facets", len(FACETS)), row("traits", writing.TRAITS)
+    def row(self, name: str, number: int, width: int) -> list[int]:
+        """What an array with so many numbers for each paper holds of one."""
+        return self.arrays.array(name, number * width, (number + 1) * width).tolist()
 
 
 def paper_id(number: int) -> str:
@@ -165,16 +170,6 @@ def paper_id(number: int) -> str:
 def fingerprint(seed: int, size: int) -> str:
     """Changes with the seed, the size and the words."""
     return f"papers-{size}-{seed}-{VERSION}-{words().digest}"
-
-
-def open_arrays(seed: int, size: int) -> CheckedFile:
-    """The papers as arrays."""
-
-    def draw() -> dict[str, np.ndarray]:
-        with progress_bar(f"drawing {size:,} papers, once") as report:
-            return draw_papers(seed, size, report)
-
-    return kept_arrays(cache_dir() / "papersearch" / fingerprint(seed, size) / "papers.arrays", draw)
 
 
 def kept_arrays(path: Path, draw: Callable[[], dict[str, np.ndarray]]) -> CheckedFile:
@@ -209,13 +204,12 @@ class GeneratedLibrary(Library):
         self._facets = self._arrays.array("facets").reshape(size, len(FACETS))
 
     def _paper(self, number: int) -> Paper:
-        facets, traits = self._texts.traits(number)
-        people = self._arrays.array("people", number * 5, number * 5 + 5).tolist()
         given, family = words().given, words().family
-        names = [f"{given[each % len(given)]} {family[each // 7 % len(family)]}" for each in people if each >= 0]
-        title, abstract = writing.title(number, facets, traits), writing.abstract(number, facets, traits)
-        year, venue = self._arrays.array("years", number, number + 1)[0], words().venues[facets[0] // PER_FIELD]
-        return Paper(paper_id(number), title, abstract, tuple(dict.fromkeys(names)), str(year), venue)
+        people = [each for each in self._texts.row("people", number, AUTHORS) if each >= 0]
+        names = [f"{given[each % len(given)]} {family[each // 7 % len(family)]}" for each in people]
+        (year,), field = self._texts.row("years", number, 1), self._facets[number, 0] // PER_FIELD
+        authors = tuple(dict.fromkeys(names))
+        return Paper(paper_id(number), *self._texts.written(number), authors, str(year), words().venues[field])
 
     def paper_id(self, number: int) -> str:
         """The id of a paper by its number."""

@@ -55,12 +55,6 @@ class PaperLine(msgspec.Struct):
     venue: str | None = None
     outCitations: list[str] = []
 
-    @property
-    def key(self) -> str:
-        """The name under which citations know it."""
-        names = (self.corpusid, self.paperId, self.paper_id, self.id)
-        return next((str(name) for name in names if name is not None), "")
-
 
 class AbstractLine(msgspec.Struct):
     """The abstract of a paper."""
@@ -135,17 +129,18 @@ def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[s
     cites: dict[str, list[str]] = {}
     seen: set[str] = set()
     for place, line in lines_of(folder, "papers", PaperLine):
-        key = line.key
+        names = (line.corpusid, line.paperId, line.paper_id, line.id)  # under one of these citations know it
+        key = next((str(name) for name in names if name is not None), "")
         if not key or not plain(line.title):
             raise ConfigError(f"{place}: a paper must have a title, and an id in corpusid, paperId or id")
         others = line.externalids or line.externalIds or {}
         shown_as = plain(_VERSION.sub("", str(others.get("ArXiv") or key)))
         if key not in found and paper_key(shown_as) not in seen:  # dumps repeat themselves
             seen.add(paper_key(shown_as))
-            names = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
+            people = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
             abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
             title, abstract, year, venue = map(plain, (line.title, abstract, str(line.year or ""), line.venue or ""))
-            found[key] = Paper(shown_as, title, abstract, tuple(plain(str(name)) for name in names), year, venue)
+            found[key] = Paper(shown_as, title, abstract, tuple(plain(str(each)) for each in people), year, venue)
             cites[key] = line.outCitations
     return list(found.items()), cites
 

@@ -150,7 +150,7 @@ def test_the_list_shows_the_best_and_half_of_it_is_expanded_papers(env: PaperSea
     for expanded in (True, False):
         scores = [each.score or 0 for each in listed if each.expanded is expanded]
         assert scores == sorted(scores, reverse=True)
-    hidden = [env._pool[number] for number in env._pool.keys() - {each.number for each in listed} - env._expanded()]
+    hidden = [env._pool[number] for number in env._pool.keys() - {each.number for each in listed} - env._expanded]
     assert max(hidden) <= min(each.score or 0 for each in listed if not each.expanded)
 
 
