@@ -8,7 +8,7 @@ from typing import Literal
 from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.cluster import Placement, check_address
-from agentrl.trainers.arguments.checks import whole
+from agentrl.trainers.arguments.checks import positive, whole
 from agentrl.trainers.arguments.run import RunArguments
 
 
@@ -44,6 +44,9 @@ class AsyncArguments(RunArguments):
     placement: Placement = "colocated"
     """On a cluster: hosts and generators share machines and GPUs (colocated), have GPUs of their own (hybrid), or share
     those of machines other than the trainer's (disaggregated)."""
+    generator_timeout: float = 600.0
+    """On a cluster: how many seconds a generator has for a batch, taking new weights included. One that gives no answer
+    by then is ended, replaced and asked again; where the next ones are late as well, the run ends."""
     snapshot_every: int = 0
     """On a cluster: keep a snapshot of every environment each N turns, from which its episode goes on when its machine
     is lost; 0: it begins again."""
@@ -52,6 +55,7 @@ class AsyncArguments(RunArguments):
         super().__post_init__()
         whole(self, 0, "max_staleness max_batch simulators simulator_batch snapshot_every")
         whole(self, 1, "refresh_every generators")
+        positive(self, "generator_timeout")
         if finite_number("max_wait_ms", self.max_wait_ms) < 0 and self.max_wait_ms != -1:
             raise ConfigError(f"max_wait_ms must be 0 or more, or -1; got {self.max_wait_ms!r}")
         if self.max_staleness < self.refresh_every - 1:

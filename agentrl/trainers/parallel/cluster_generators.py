@@ -18,7 +18,7 @@ from agentrl.trainers.parallel.generators import Engine, own_copy, size_of
 
 log = logging.getLogger(__name__)
 
-ANSWER_SECONDS = 1800.0  # of a batch
+START_SECONDS = 1800.0  # of an actor, whose model travels there
 
 
 class ClusterWeights:
@@ -46,6 +46,10 @@ class GeneratorActor:
         self._policy: Any = make_policy(engine)
         self._policy.version = version
 
+    def ready(self) -> bool:
+        """Does it answer?"""
+        return True
+
     @torch.no_grad()
     def refresh(self, weights: dict[str, np.ndarray], version: int) -> None:
         """Take newer weights."""
@@ -60,8 +64,9 @@ class GeneratorActor:
 
 
 class ClusterGenerator:
-    """A policy whose answers come from an actor; one that died is replaced, and asked again. Everything but answers is
-    that of `local`, a policy of this process with the same model."""
+    """A policy whose answers come from an actor; one that died, or gave no answer within `seconds`, is replaced by one
+    with the newest weights, which is asked again. Everything but answers is that of `local`, a policy of this process
+    with the same model."""
 
     keyed = True  # so an answer does not depend on which actor gives it, nor on how often it was asked
 
@@ -73,13 +78,15 @@ class ClusterGenerator:
         make_policy: Callable[[Any], Policy],
         local: Any,
         weights: ClusterWeights,
+        seconds: float,
     ) -> None:
         self._ray, self._options, self._local, self._weights = ray, options, local, weights
+        self._seconds = seconds
         self.bytes = size_of(engine.model.parameters())
         copy = own_copy(engine)
         copy.model.to("cpu")
         self._given = ray.put((copy, make_policy, torch.get_num_threads()))
-        self.restarts, self._start = 0, weights.version
+        self.restarts, self.hung, self._start = 0, 0, weights.version
         self._begin()
 
     @property
@@ -96,7 +103,7 @@ class ClusterGenerator:
         made = self._ray.remote(GeneratorActor).options(max_restarts=0, **self._options)
         self._actor = made.remote(self._given, self._start)
         self._options = {**ANYWHERE, "num_gpus": self._options.get("num_gpus", 0)}
-        self._version, self._refreshing = self._start, []
+        self._version, self._refreshing, self._starting = self._start, [], [self._actor.ready.remote()]
 
     def refresh(self) -> None:
         """Take newer weights, if there are any; calls of an actor are made one after the other."""
@@ -111,22 +118,35 @@ class ClusterGenerator:
         try:
             try:
                 return self._answers(conversations, keys)
-            except (errors.RayActorError, errors.NodeDiedError) as error:
-                log.warning("a generator ended and is replaced: %s", error)
-                self.close()  # it may only be out of reach
-                self.restarts += 1
-                self._begin()
-                self.refresh()
+            except (errors.RayActorError, errors.NodeDiedError, errors.GetTimeoutError) as error:
+                self._replace(error)
                 return self._answers(conversations, keys)
+        except errors.GetTimeoutError as error:
+            raise EngineFault(
+                "a generator on the cluster and the one in its place gave no answer in time; raise generator_timeout "
+                f"(now {self._seconds:g} s) if batches take that long"
+            ) from error
         except errors.RayTaskError as error:
             cause = error.cause
             raise cause if isinstance(cause, AgentRLError) else EngineFault(f"a generator failed: {error}") from error
         except errors.RayError as error:
             raise EngineFault(f"a generator on the cluster: {type(error).__name__}: {error}") from error
 
+    def _replace(self, error: Exception) -> None:
+        """Begin another actor in the place of one that ended, hangs, or is out of reach."""
+        hangs = isinstance(error, self._ray.exceptions.GetTimeoutError)
+        log.warning("a generator is replaced, since it %s", "gave no answer in time" if hangs else f"ended: {error}")
+        self.close()
+        self.restarts, self.hung = self.restarts + 1, self.hung + hangs
+        self._begin()
+        self.refresh()
+
     def _answers(self, conversations: Sequence[Conversation], keys: Sequence[str]) -> list[Generation]:
+        if self._starting:
+            self._ray.get(self._starting, timeout=START_SECONDS)
+            self._starting.clear()
         asked = [*self._refreshing, self._actor.act.remote(list(conversations), list(keys))]
-        *_, answers = self._ray.get(asked, timeout=ANSWER_SECONDS)
+        *_, answers = self._ray.get(asked, timeout=self._seconds)
         self._refreshing.clear()
         return answers
 

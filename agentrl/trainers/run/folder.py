@@ -31,7 +31,7 @@ FREE_TO_CHANGE = {
     "output", "resume", "iterations", "save_every", "save_total_limit", "trackers", "report", "eval_every",
     "eval_at_start", "eval_episodes", "save_trajectories", "engine_options", "token_budget", "threads", "ddp_timeout",
     "generators", "max_batch", "max_wait_ms", "queue_key", "routing", "simulators", "simulator_batch",
-    "cluster", "placement", "snapshot_every",
+    "cluster", "placement", "snapshot_every", "generator_timeout",
 }  # fmt: skip
 
 

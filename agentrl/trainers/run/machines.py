@@ -47,7 +47,9 @@ class OnCluster:
             self.weights = ClusterWeights(ray, engine.model, 0)
             make_policy = run.learner.sampling(greedy=False, seed=arguments.seed)
             self.generators = [
-                ClusterGenerator(ray, options, engine, make_policy, run.policy, self.weights)
+                ClusterGenerator(
+                    ray, options, engine, make_policy, run.policy, self.weights, arguments.generator_timeout
+                )
                 for options in self._places.generators
             ]
         except BaseException:
@@ -66,6 +68,7 @@ class OnCluster:
         alive = sum(node["Alive"] for node in self.ray.nodes())
         restarts = sum(max(0, host.starts - 1) for host in self._hosts)
         begun_again = {"hosts": restarts, "generators": sum(one.restarts for one in self.generators)}
+        begun_again["hung_generators"] = sum(one.hung for one in self.generators)
         return {"machines": alive, "restarts": begun_again}
 
     def close(self) -> None:

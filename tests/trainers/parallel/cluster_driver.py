@@ -52,15 +52,35 @@ def end(node: Any) -> None:
 
 def in_step(model: str, output: Path) -> dict[str, Any]:
     """A synchronous run, and the same on a cluster that is started for it."""
+    during = set[str]()
+    both(model, output, lambda text: during.update(listening()))
+    return {"listening": sorted(during)}
+
+
+def hung(model: str, output: Path) -> dict[str, Any]:
+    """The same, and the generator's process is stopped after the first update."""
+    stopped = list[int]()
+
+    def stop(text: str) -> None:
+        if text.startswith("[1/"):
+            for process in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error, IndexError):  # it has ended
+                    if process.cmdline()[0].startswith("ray::GeneratorActor"):
+                        process.suspend()
+                        stopped.append(process.pid)
+
+    both(model, output, stop, iterations=4, generator_timeout=20.0)
+    return {"stopped": len(stopped), "left": [pid for pid in stopped if psutil.pid_exists(pid)]}
+
+
+def both(model: str, output: Path, report: Callable[[str], Any], **more: Any) -> None:
+    """A synchronous run, and the same on a cluster that is started for it."""
     torch.set_num_threads(1)
     given = {"env_kwargs": {"turns": 2}, "eval_every": 1, "eval_episodes": 4, "eval_modes": ("sampled",)}
-    args = toys.grpo(model, output / "sync", **given)
+    args = toys.grpo(model, output / "sync", **(given | more))
     grpo.train(args)
     exact = {"max_staleness": 0, "max_wait_ms": -1, "max_batch": args.num_envs, "cluster": "ray"}
-    during = set[str]()
-    report = lambda text: during.update(listening())  # noqa: E731
     grpo.train(replace(args, output=str(output / "cluster"), **ON_CLUSTER, **exact), report)
-    return {"listening": sorted(during)}
 
 
 def listening() -> set[str]:
@@ -122,5 +142,10 @@ def refused(model: str, output: Path) -> dict[str, Any]:
 
 if __name__ == "__main__":
     name, model, output = sys.argv[1:]
-    cases: dict[str, Callable[[str, Path], dict[str, Any]]] = {"in_step": in_step, "killed": killed, "refused": refused}
+    cases: dict[str, Callable[[str, Path], dict[str, Any]]] = {
+        "in_step": in_step,
+        "hung": hung,
+        "killed": killed,
+        "refused": refused,
+    }
     print(json.dumps(cases[name](model, Path(output))))

@@ -42,6 +42,14 @@ class TestRay:
         assert last["async"]["machines"] == 1 and last["async"]["memory_bytes"]["published"] > 0
         assert told["listening"] and set(told["listening"]) <= LOOPBACK
 
+    def test_a_run_whose_generator_hangs_ends_with_the_bits_of_the_synchronous_one(
+        self, undecided: Path, tmp_path: Path
+    ) -> None:
+        assert on_cluster("hung", undecided, tmp_path) == {"stopped": 1, "left": []}
+        assert_equal_runs(tmp_path / "sync", tmp_path / "cluster", 4)
+        (last, *_) = reversed(lines(tmp_path / "cluster", "train"))
+        assert last["async"]["restarts"] == {"hosts": 0, "generators": 1, "hung_generators": 1}
+
     def test_a_machine_that_is_killed_costs_no_episode_that_was_complete(self, undecided: Path, tmp_path: Path) -> None:
         assert on_cluster("killed", undecided, tmp_path) == {"killed": 1}
         told = lines(tmp_path / "run", "train")
