@@ -59,7 +59,7 @@ def in_step(model: str, output: Path) -> dict[str, Any]:
 
 def hung(model: str, output: Path) -> dict[str, Any]:
     """The same, and the generator's process is stopped after the first update."""
-    stopped = list[int]()
+    stopped = set[int]()
 
     def stop(text: str) -> None:
         if text.startswith("[1/"):
@@ -67,7 +67,7 @@ def hung(model: str, output: Path) -> dict[str, Any]:
                 with contextlib.suppress(psutil.Error, IndexError):  # it has ended
                     if process.cmdline()[0].startswith("ray::GeneratorActor"):
                         process.suspend()
-                        stopped.append(process.pid)
+                        stopped.add(process.pid)
 
     both(model, output, stop, iterations=4, generator_timeout=20.0)
     return {"stopped": len(stopped), "left": [pid for pid in stopped if psutil.pid_exists(pid)]}
