@@ -54,11 +54,8 @@ class Collection:
 
     def pages(self, numbers: Sequence[int]) -> list[Page]:
         """The pages with these numbers."""
-        found = []
-        for number, note in zip(numbers, self.index.notes(numbers), strict=True):
-            title, _, text = note.partition("\n")
-            found.append(Page(number, title, text))
-        return found
+        notes = self.index.notes(numbers)
+        return [Page(number, *note.partition("\n")[::2]) for number, note in zip(numbers, notes, strict=True)]
 
     def _find(self, query: str, hits: int, ranking: str = "bm25", embedder: str = PACKAGE) -> tuple[int, ...]:
         """The numbers of the pages that a search brings up, best first."""

@@ -16,8 +16,8 @@ from agentrl.envs.common.search.build import progress_bar
 from agentrl.envs.multihop.collection import Collection, kept_questions
 from agentrl.envs.multihop.official import CUTS, Files, build_official
 from agentrl.envs.multihop.world.asking import Asker
-from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST, VERSION
-from agentrl.envs.multihop.world.pages import Pages
+from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST, VERSION, World
+from agentrl.envs.multihop.world.pages import pages_of
 from agentrl.envs.multihop.world.relations import data_digest
 
 KEPT = 4  # collections of a process
@@ -56,9 +56,11 @@ def build_world(seed: int, size: int) -> Collection:
     """The encyclopaedia of a seed and its questions."""
     fingerprint = f"world-{VERSION}-{data_digest()}-{seed}-{size}"
     folder = f"multihop/{fingerprint}"
-    pages = cache(lambda: Pages(seed, size))  # made at most once, and only if something of it is missing
+    world = cache(lambda: World(seed, size))  # made at most once, and only if something of it is missing
     with progress_bar(f"writing an encyclopaedia of {size:,} pages, once") as progress:
-        index = RepairingIndex(cache_dir() / folder, pages, fingerprint=fingerprint, processes=1, progress=progress)
+        index = RepairingIndex(
+            cache_dir() / folder, lambda: pages_of(world()), fingerprint=fingerprint, processes=1, progress=progress
+        )
 
         def ask() -> dict[str, list]:
             def finds(query: str, page: int) -> bool:
@@ -67,7 +69,7 @@ def build_world(seed: int, size: int) -> Collection:
             asked = {}
             for done, split in enumerate(SPLITS):
                 progress(f"asking questions of split {split}", done, len(SPLITS))
-                asked[split] = list(Asker(pages().world, split, finds).questions(round(SHARES[split] * size)))
+                asked[split] = list(Asker(world(), split, finds).questions(round(SHARES[split] * size)))
             return asked
 
         questions = kept_questions(folder, ask)

@@ -6,7 +6,7 @@ that has not exactly one answer is no question.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
@@ -51,7 +51,7 @@ def execute(world: World, program: Program) -> list[Answer]:
     here = [world.entities[page] for page in program.start]
     if program.clues:
         (relation, page), *others = program.clues
-        here = [each for each in world.holders(relation, page) if each.noun == program.noun]
+        here = [each for each in world.holders[relation, page] if each.noun == program.noun]
         here = [each for each in here if all(each.facts.get(name) == value for name, value in others)]
     if program.by:
         if program.before:
@@ -92,31 +92,25 @@ class Asker:
         self._world, self._split, self._finds = world, split, finds
         self._rng = Random(f"questions {world.seed} {split}")
         self._pages = [entity for entity in world.entities if entity.split == split]
-        self._alike: dict[tuple[str, str], list[Entity]] = {}  # what may be compared
+        self._alike: dict[tuple[str, str], list[Entity]] = defaultdict(list)  # what may be compared
         for entity in self._pages:
-            self._alike.setdefault((entity.kind, entity.noun), []).append(entity)
+            self._alike[entity.kind, entity.noun].append(entity)
         self._answers: Counter[str] = Counter()
         self._texts: set[str] = set()
 
     def questions(self, count: int) -> Iterator[Question]:
         """As many as wanted, of all groups in turn; fewer where the world has no more."""
-        tired: Counter[tuple[str, int]] = Counter()
-        number = 0
-        while number < count and len(tired) < len(GROUPS):
-            for group in GROUPS:
-                if number < count and group not in tired:
-                    if (question := self._question(f"{self._split}-{number}", *group)) is None:
-                        tired[group] += 1
-                    else:
-                        number += 1
-                        yield question
+        groups, number = deque(GROUPS), 0
+        while groups and number < count:
+            group = groups.popleft()
+            if (question := self._question(f"{self._split}-{number}", *group)) is not None:
+                number += 1
+                groups.append(group)
+                yield question
 
     def _question(self, name: str, kind: str, hops: int) -> Question | None:
-        for _ in range(TRIES):
-            draft = getattr(self, f"_{kind}")(hops)
-            if draft is not None and (question := self._checked(name, kind, draft)) is not None:
-                return question
-        return None
+        drafts = (getattr(self, f"_{kind}")(hops) for _ in range(TRIES))
+        return next(filter(None, (self._checked(name, kind, draft) for draft in drafts if draft is not None)), None)
 
     # ------------------------------------------------------------------ the three kinds
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from random import Random
 
 from agentrl.core.env import SPLITS
@@ -63,9 +63,10 @@ class World:
         self._make_events(people, orgs, works)
         self._tell_lives(people, orgs)
         self._tell_places(people, works)
-
-    def __len__(self) -> int:
-        return len(self.entities)
+        self.holders: dict[tuple[str, int], list[Entity]] = defaultdict(list)  # of which this is stated of that page
+        for entity in self.entities:
+            for fact in entity.facts.items():
+                self.holders[fact].append(entity)
 
     def of_kind(self, kind: str) -> list[Entity]:
         """All entities of a kind."""
@@ -222,20 +223,6 @@ class World:
             found = pool[rng.randrange(len(pool))]
         return found
 
-    # ------------------------------------------------------------------ questions to it
-
-    def holders(self, relation: str, page: int) -> list[Entity]:
-        """The entities of which this is stated of that page."""
-        return self._holders.get((relation, page), [])
-
-    @cached_property
-    def _holders(self) -> dict[tuple[str, int], list[Entity]]:
-        found: dict[tuple[str, int], list[Entity]] = {}
-        for entity in self.entities:
-            for fact in entity.facts.items():
-                found.setdefault(fact, []).append(entity)
-        return found
-
 
 def _year(entity: Entity) -> int:
     return entity.values["year"]
@@ -247,7 +234,7 @@ def _born(pool: Sequence[Entity], first: int, last: int) -> Sequence[Entity]:
 
 
 def _by_noun(pool: Sequence[Entity]) -> dict[str, list[Entity]]:
-    found: dict[str, list[Entity]] = {}
+    found = defaultdict(list)
     for entity in pool:
-        found.setdefault(entity.noun, []).append(entity)
+        found[entity.noun].append(entity)
     return found

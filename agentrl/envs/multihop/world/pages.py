@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -12,19 +11,10 @@ from agentrl.envs.multihop.world.relations import choose, phrases, relations
 FILLS = (2, 3, 3, 4)  # sentences on a page that state no fact of the graph
 
 
-class Pages:
-    """The pages of a world in order, as the search engine takes them: number, text to be searched, text to be shown."""
-
-    def __init__(self, seed: int, size: int) -> None:
-        self.world = World(seed, size)
-
-    def __len__(self) -> int:
-        return len(self.world)
-
-    def __iter__(self) -> Iterator[tuple[str, str, str]]:
-        for entity in self.world.entities:
-            text = page_text(self.world, entity)
-            yield str(entity.number), f"{entity.title}\n{text}", f"{entity.title}\n{text}"
+def pages_of(world: World) -> list[tuple[str, str, str]]:
+    """Its pages in order, as the search engine takes them: number, text to be searched, text to be shown."""
+    texts = [f"{entity.title}\n{page_text(world, entity)}" for entity in world.entities]
+    return [(str(number), text, text) for number, text in enumerate(texts)]
 
 
 def page_text(world: World, entity: Entity) -> str:
