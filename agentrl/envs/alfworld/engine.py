@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,6 @@ HELP = """Available commands:
   slice (object) with (object):     slice an object using a sharp object
 """
 KNIVES = ("knife", "butterknife")
-ALONE = ("look", "inventory", "help")  # nothing follows these
 CHANGED = {"heat": ("hot", "cool"), "cool": ("cool", "hot"), "clean": ("clean", "")}  # verb -> (gained, lost)
 
 
@@ -74,7 +73,6 @@ class World:
             "close": self._close, "take": self._take, self.put_verb: self._put, "examine": self._examine,
             "use": self._use, "slice": self._slice, **{verb: partial(self._treat, verb) for verb in CHANGED},
         }  # fmt: skip
-        self._always: dict[str, list[str]] = {}  # place -> the commands that always do something there
         self.reset()
 
     def reset(self) -> str:
@@ -89,6 +87,7 @@ class World:
         self.states = [set(each.states) for each in self.things]
         self.places = [set(each.places) for each in self.things]  # of things, for the knife and for "next to it"
         self.taken: list[set[int]] = [set() for _ in self.things]  # receptacles that a thing was taken from
+        self._possible: list[str] | None = None  # the commands of this moment, once they are asked for
         # A game that begins at a receptacle begins by saying so.
         first = self._look("") if self.here in self.near else MIDDLE.format(listing(self.recs))
         return f"{WELCOME}\n\n{first}\n\nYour task is to: {self.game.instruction}."
@@ -97,11 +96,12 @@ class World:
 
     def step(self, command: str) -> str:
         """Do what a command says; anything that is not admissible does nothing."""
-        verb, _, rest = command.strip().partition(" ")
-        act = self._steps.get(verb)
-        if act is None or (rest and verb in ALONE):
+        command = command.strip()
+        if command not in self.commands():
             return NOTHING
-        return act(rest) or NOTHING
+        self._possible = None
+        verb, _, rest = command.partition(" ")
+        return self._steps[verb](rest)
 
     def _look(self, _: str) -> str:
         near = self.near.get(self.here)
@@ -121,51 +121,36 @@ class World:
     def _inventory(self, _: str) -> str:
         return "You are not carrying anything." if self.held < 0 else f"You are carrying: a {self.objs[self.held]}."
 
-    def _help(self, _: str) -> str | None:
-        return HELP if self.game.wording.help else None
+    def _help(self, _: str) -> str:
+        return HELP
 
-    def _go(self, rest: str) -> str | None:
-        number = self.rec_at.get(rest[3:]) if rest.startswith("to ") else None
-        if number is None or self.place[number] == self.here:
-            return None
+    def _go(self, rest: str) -> str:
+        number = self.rec_at[rest.removeprefix("to ")]
         self.here = self.place[number]
         where = self.game.names[self.here] if self.game.wording.places else self.recs[number]
         return f"You arrive at {where}. {self._describe(number)}"
 
-    def _open(self, rest: str) -> str | None:
-        number = self.rec_at.get(rest)
-        if number is None or not self.closed(number) or self.place[number] != self.here:
-            return None
+    def _open(self, rest: str) -> str:
+        number = self.rec_at[rest]
         self.opened[number] = True
         return f"You open the {rest}. {self._describe(number)}"
 
-    def _close(self, rest: str) -> str | None:
-        number = self.rec_at.get(rest)
-        if number is None or not self.openable[number] or not self.opened[number] or self.place[number] != self.here:
-            return None
-        self.opened[number] = False
+    def _close(self, rest: str) -> str:
+        self.opened[self.rec_at[rest]] = False
         return f"You close the {rest}."
 
-    def _take(self, rest: str) -> str | None:
-        what, _, where = rest.partition(" from ")
-        thing, number = self.obj_at.get(what), self.rec_at.get(where)
-        if thing is None or number is None or self.held >= 0 or not self._reached(number):
-            return None
-        if thing not in self.inside[number] or "take" not in self.things[thing].can:
-            return None
+    def _take(self, rest: str) -> str:
+        what, where = rest.split(" from ")
+        thing, number = self.obj_at[what], self.rec_at[where]
         self.inside[number].remove(thing)
         self.places[thing].discard(self.here)
         self.taken[thing].add(number)
         self.held = thing
         return f"You pick up the {what} from the {where}."
 
-    def _put(self, rest: str) -> str | None:
-        what, _, where = rest.partition(self.put_word)
-        thing, number = self.obj_at.get(what), self.rec_at.get(where)
-        if thing is None or number is None or self.held != thing:
-            return None
-        if not self.accepts(number, thing) or not self._reached(number):
-            return None
+    def _put(self, rest: str) -> str:
+        what, where = rest.split(self.put_word)
+        thing, number = self.held, self.rec_at[where]
         if thing not in self.inside[number]:
             insort(self.inside[number], thing)
         self.places[thing].add(self.here)
@@ -173,42 +158,24 @@ class World:
         self.held = -1
         return f"You {self.put_verb} the {what}{self.put_word}the {where}."
 
-    def _treat(self, verb: str, rest: str) -> str | None:
-        what, _, where = rest.partition(" with ")
-        thing, number = self.obj_at.get(what), self.rec_at.get(where)
-        if thing is None or number is None or self.held != thing or verb not in self.things[thing].can:
-            return None
-        if self.place[number] != self.here or not self.appliances[verb][number]:
-            return None
+    def _treat(self, verb: str, rest: str) -> str:
+        what, where = rest.split(" with ")
         gained, lost = CHANGED[verb]
-        self.states[thing].add(gained)
-        self.states[thing].discard(lost)
+        self.states[self.held].add(gained)
+        self.states[self.held].discard(lost)
         return f"You {verb} the {what} using the {where}."
 
-    def _use(self, rest: str) -> str | None:
-        thing = self.obj_at.get(rest)
-        if thing is None or "use" not in self.things[thing].can:
-            return None
-        if not any(thing in self.inside[number] for number in self.near.get(self.here, ())):
-            return None
-        self.states[thing].add("on")  # nothing ever counts as off again
+    def _use(self, rest: str) -> str:
+        self.states[self.obj_at[rest]].add("on")  # nothing ever counts as off again
         return f"You turn on the {rest}."
 
-    def _slice(self, rest: str) -> str | None:
-        what, _, knife = rest.partition(" with ")
-        thing, tool = self.obj_at.get(what), self.obj_at.get(knife)
-        if thing is None or tool is None or self.held != tool or self.things[tool].type not in KNIVES:
-            return None
-        if "slice" not in self.things[thing].can or self.here not in self.places[thing]:
-            return None
-        self.states[thing].add("sliced")
+    def _slice(self, rest: str) -> str:
+        what, knife = rest.split(" with ")
+        self.states[self.obj_at[what]].add("sliced")
         return f"You sliced the {what} with the {knife}."
 
-    def _examine(self, rest: str) -> str | None:
-        if (number := self.rec_at.get(rest)) is not None and self.place[number] == self.here:
-            return self._describe(number)
-        # Things can be examined in the hand only: a comma in ALFWorld's domain makes its other case impossible.
-        return self._describe_thing(self.held) if self.obj_at.get(rest, -2) == self.held else None
+    def _examine(self, rest: str) -> str:
+        return self._describe(self.rec_at[rest]) if rest in self.rec_at else self._describe_thing(self.held)
 
     # ------------------------------------------------------------------ sentences
 
@@ -248,9 +215,6 @@ class World:
         """Must it be opened before anything can be seen or taken there?"""
         return self.openable[number] and not self.opened[number]
 
-    def _reached(self, number: int) -> bool:
-        return self.place[number] == self.here and not self.closed(number)
-
     def visible(self) -> list[int]:
         """The things in sight: in the hand, and in what is near and not closed."""
         seen = {self.held} if self.held >= 0 else set()
@@ -261,36 +225,38 @@ class World:
 
     def commands(self) -> list[str]:
         """All commands that do something here, sorted."""
+        if self._possible is None:
+            self._possible = sorted(self._commands())
+        return list(self._possible)
+
+    def _commands(self) -> Iterator[str]:
         here, held, objs, recs = self.here, self.held, self.objs, self.recs
         near = self.near.get(here, ())
         reached = [number for number in near if not self.closed(number)]
-        if here not in self._always:
-            goes = [f"go to {name}" for name, place in zip(recs, self.place, strict=True) if place != here]
-            about = ["help", "inventory", "look"] if self.game.wording.help else ["inventory", "look"]
-            self._always[here] = [*(f"examine {recs[number]}" for number in near), *goes, *about]
-        found = [*self._always[here]]
-        found += [
-            f"{'close' if self.opened[number] else 'open'} {recs[number]}" for number in near if self.openable[number]
-        ]
+        yield from ("help", "inventory", "look") if self.game.wording.help else ("inventory", "look")
+        yield from (f"go to {name}" for name, place in zip(recs, self.place, strict=True) if place != here)
+        for number in near:
+            yield f"examine {recs[number]}"
+            if self.openable[number]:
+                yield f"{'close' if self.opened[number] else 'open'} {recs[number]}"
         lamps = {thing for number in near for thing in self.inside[number] if "use" in self.things[thing].can}
-        found += [f"use {objs[thing]}" for thing in lamps]
+        yield from (f"use {objs[thing]}" for thing in lamps)
         if held < 0:
             inside = [(thing, number) for number in reached for thing in self.inside[number]]
             takes = [(thing, number) for thing, number in inside if "take" in self.things[thing].can]
-            return sorted([*found, *(f"take {objs[thing]} from {recs[number]}" for thing, number in takes)])
-        name = objs[held]
-        found.append(f"examine {name}")
+            yield from (f"take {objs[thing]} from {recs[number]}" for thing, number in takes)
+            return
+        # Things can be examined in the hand only: a comma in ALFWorld's domain makes its other case impossible.
+        yield f"examine {objs[held]}"
         puts = [number for number in reached if self.accepts(number, held)]
-        found += [f"{self.put_verb} {name}{self.put_word}{recs[number]}" for number in puts]
-        for verb in CHANGED:
-            if verb in self.things[held].can:
-                found += [f"{verb} {name} with {recs[number]}" for number in near if self.appliances[verb][number]]
+        yield from (f"{self.put_verb} {objs[held]}{self.put_word}{recs[number]}" for number in puts)
+        for verb in self.appliances.keys() & self.things[held].can:
+            fitting = [number for number in near if self.appliances[verb][number]]
+            yield from (f"{verb} {objs[held]} with {recs[number]}" for number in fitting)
         if self.things[held].type in KNIVES:
-            cut = [
-                thing for thing, each in enumerate(self.things) if "slice" in each.can and here in self.places[thing]
-            ]
-            found += [f"slice {objs[thing]} with {name}" for thing in cut]
-        return sorted(found)
+            for thing, each in enumerate(self.things):
+                if "slice" in each.can and here in self.places[thing]:
+                    yield f"slice {objs[thing]} with {objs[held]}"
 
     def key(self) -> tuple[Any, ...]:
         """Equal for equal states of the same game."""
