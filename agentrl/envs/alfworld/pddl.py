@@ -35,28 +35,26 @@ class Words(list):
 
 def parse(text: str, source: str) -> Words:
     """All brackets of a text, nested; `ConfigError` with the line where one does not fit."""
-    top, stack, line = Words(), [], 1
-    here = top
+    stack, line = [Words()], 1
     for token in TOKEN.findall(text.lower()):
         if token == "\n":
             line += 1
         elif token == "(":
-            if len(stack) >= MAX_DEPTH:
+            if len(stack) > MAX_DEPTH:
                 raise ConfigError(f"{source}, line {line}: brackets are nested more than {MAX_DEPTH} deep")
             inner = Words()
             inner.line = line
-            here.append(inner)
-            stack.append(here)
-            here = inner
+            stack[-1].append(inner)
+            stack.append(inner)
         elif token == ")":
-            if not stack:
+            if len(stack) == 1:
                 raise ConfigError(f"{source}, line {line}: a bracket is closed that was never opened")
-            here = stack.pop()
+            stack.pop()
         elif token[0] != ";":
-            here.append(token)
-    if stack:
-        raise ConfigError(f"{source}, line {here.line}: a bracket is never closed")
-    return top
+            stack[-1].append(token)
+    if len(stack) > 1:
+        raise ConfigError(f"{source}, line {stack[-1].line}: a bracket is never closed")
+    return stack[0]
 
 
 def read_problem(text: str, source: str, name: str, instruction: str = "", wording: Wording | None = None) -> Game:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import gymnasium as gym
@@ -69,23 +69,14 @@ class Notes:
             return self._with_the_thing()
         if self.held:  # something else: out of the hand
             return f"move {self.held} to {self.here}"
-        for place, things in self.inside.items():
-            if place.split(" ")[0] == self.target or place == self.placed:
-                continue
-            for thing in things:
-                if thing.split(" ")[0] == self.thing:
-                    return f"take {thing} from {place}" if place == self.here else f"go to {place}"
-        return self._search(self.thing)
+        left = [place for place in self.inside if place.split(" ")[0] != self.target and place != self.placed]
+        return self._fetch(self.thing, "take {thing} from {place}", left)
 
     def _with_the_thing(self) -> str:
         if self.family in DONE_AT and not self.treated:
             return self._at(DONE_AT[self.family], f"{ABILITY[self.family]} {self.held} with {{}}")
         if self.family == LOOK:
-            for place, things in self.inside.items():
-                for thing in things:
-                    if thing.split(" ")[0] == self.target:
-                        return f"use {thing}" if place == self.here else f"go to {place}"
-            return self._search(self.target)
+            return self._fetch(self.target, "use {thing}", self.inside)
         second = self.placed.split(" ")[0] == self.target  # goes where the first is
         return self._at(self.placed if second else self.target, f"move {self.held} to {{}}", opens=True)
 
@@ -97,6 +88,14 @@ class Notes:
         if self.here != place:
             return f"go to {place}"
         return f"open {place}" if opens and place in self.closed else command.format(place)
+
+    def _fetch(self, kind: str, command: str, places: Iterable[str]) -> str:
+        """A command with the first thing of this kind that was seen in these places; else a search for one."""
+        for place in places:
+            for thing in self.inside[place]:
+                if thing.split(" ")[0] == kind:
+                    return command.format(thing=thing, place=place) if place == self.here else f"go to {place}"
+        return self._search(kind)
 
     def _search(self, kind: str) -> str:
         """Look where things of this kind usually are."""

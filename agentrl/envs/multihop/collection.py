@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ SEARCHES_KEPT = 4_096
 FUSED = 100  # hits of each ranking that are joined
 READ_AT_ONCE = 512
 Asked = Mapping[str, Sequence[Question]]  # split -> questions
+Document = tuple[str, str, str]  # number, text to be searched, text to be shown
 _QUESTIONS = msgspec.json.Decoder(dict[str, list[Question]])
 
 
@@ -33,6 +34,11 @@ class Page(NamedTuple):
     number: int
     title: str
     text: str
+
+
+def documents(pages: Iterable[tuple[str, str]]) -> list[Document]:
+    """Titles and texts as the search engine takes them."""
+    return [(str(number), text, text) for number, text in enumerate(map("\n".join, pages))]
 
 
 class Collection:

@@ -21,7 +21,7 @@ from agentrl.envs.common.json_values import json_values
 from agentrl.envs.common.search import kept_index
 from agentrl.envs.multihop.actions import MAX_ANSWER, plain
 from agentrl.envs.multihop.answers import normalised
-from agentrl.envs.multihop.collection import Collection, kept_questions
+from agentrl.envs.multihop.collection import Collection, documents, kept_questions
 from agentrl.envs.multihop.questions import Find, Question
 
 VERSION = 1
@@ -132,10 +132,9 @@ def _by_reference(steps: Sequence[Mapping[str, Any]], pages: Sequence[Paragraph]
     for step in steps:
         before = [int(number) - 1 for number in _REFERENCE.findall(str(step.get("question", "")))]
         levels.append(1 + max((levels[place] for place in before if 0 <= place < len(levels)), default=-1))
-    ordered: dict[int, list[Paragraph]] = {}
-    for level, page in sorted(zip(levels, pages, strict=True), key=lambda pair: pair[0]):
-        ordered.setdefault(level, []).append(page)
-    return list(ordered.values())
+    return [
+        [page for level, page in zip(levels, pages, strict=True) if level == wanted] for wanted in sorted(set(levels))
+    ]
 
 
 def read_page(item: Any) -> Paragraph:
@@ -186,11 +185,6 @@ class DataSet:
             )
         return found
 
-    def documents(self) -> list[tuple[str, str, str]]:
-        """The corpus as the search engine takes it."""
-        texts = (f"{page.title}\n{page.text}" for page in self.pages)
-        return [(str(number), text, text) for number, text in enumerate(texts)]
-
     def questions(self) -> dict[str, list[Question]]:
         """The questions of each split."""
         if not any(rows for _, rows in self.rows):
@@ -231,5 +225,7 @@ def build_official(files: Files, corpus: str | None, aliases: str | None, cuts: 
     fingerprint = f"files-{key.hexdigest()[:24]}"
     folder, source = f"multihop/{fingerprint}", DataSet(files, corpus, aliases, cuts)
     questions = kept_questions(folder, source.questions)
-    index = kept_index(folder, source.documents, "indexing pages, once", fingerprint=fingerprint, processes=2)
+    index = kept_index(
+        folder, lambda: documents(source.pages), "indexing pages, once", fingerprint=fingerprint, processes=2
+    )
     return Collection(folder, index, questions)

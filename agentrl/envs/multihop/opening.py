@@ -8,16 +8,16 @@ from functools import cache
 from typing import Any
 
 from agentrl.core.arguments import one_of, optional_path, whole_number
-from agentrl.core.cache import cache_dir, shared
+from agentrl.core.cache import shared
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
-from agentrl.envs.common.search import RepairingIndex
+from agentrl.envs.common.search import kept_index
 from agentrl.envs.common.search.build import progress_bar
-from agentrl.envs.multihop.collection import Collection, kept_questions
+from agentrl.envs.multihop.collection import Collection, Document, documents, kept_questions
 from agentrl.envs.multihop.official import CUTS, Files, build_official
 from agentrl.envs.multihop.world.asking import Asker
 from agentrl.envs.multihop.world.graph import LARGEST, SMALLEST, VERSION, World
-from agentrl.envs.multihop.world.pages import pages_of
+from agentrl.envs.multihop.world.pages import page_text
 from agentrl.envs.multihop.world.relations import data_digest
 
 KEPT = 4  # collections of a process
@@ -57,20 +57,20 @@ def build_world(seed: int, size: int) -> Collection:
     fingerprint = f"world-{VERSION}-{data_digest()}-{seed}-{size}"
     folder = f"multihop/{fingerprint}"
     world = cache(lambda: World(seed, size))  # made at most once, and only if something of it is missing
-    with progress_bar(f"writing an encyclopaedia of {size:,} pages, once") as progress:
-        index = RepairingIndex(
-            cache_dir() / folder, lambda: pages_of(world()), fingerprint=fingerprint, processes=1, progress=progress
-        )
 
-        def ask() -> dict[str, list]:
-            def finds(query: str, page: int) -> bool:
-                return any(hit.number == page for hit in index.search(query, AMONG))
+    def write() -> list[Document]:
+        return documents((entity.title, page_text(world(), entity)) for entity in world().entities)
 
-            asked = {}
+    def finds(query: str, page: int) -> bool:
+        return any(hit.number == page for hit in index.search(query, AMONG))
+
+    def ask() -> dict[str, list]:
+        asked = {}
+        with progress_bar("asking questions, once") as progress:
             for done, split in enumerate(SPLITS):
-                progress(f"asking questions of split {split}", done, len(SPLITS))
+                progress(f"split {split}", done, len(SPLITS))
                 asked[split] = list(Asker(world(), split, finds).questions(round(SHARES[split] * size)))
-            return asked
+        return asked
 
-        questions = kept_questions(folder, ask)
-    return Collection(folder, index, questions)
+    index = kept_index(folder, write, f"writing an encyclopaedia of {size:,} pages, once", fingerprint=fingerprint)
+    return Collection(folder, index, kept_questions(folder, ask))

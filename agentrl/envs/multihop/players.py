@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from typing import Any
 
@@ -28,10 +28,10 @@ class Guesser(ScriptedPlayer):
             raise ConfigError(f"{self.name} plays questions over a corpus; got {type(env).__name__}")
         if self.searches and not env.state().queries:
             return f"search({plain(env.question.text.translate(NO_BRACKETS))[:400]})"
-        return f"{OPEN}{self.guess(env)}{CLOSE}"
+        return f"{OPEN}{self._guess(env)}{CLOSE}"
 
     @abstractmethod
-    def guess(self, base: Any) -> str:
+    def _guess(self, base: Any) -> str:
         """The answer."""
 
 
@@ -40,8 +40,7 @@ class Commonest(Guesser):
 
     name = "multihop-commonest"
 
-    def guess(self, base: Any) -> str:
-        """By the kind of thing."""
+    def _guess(self, base: Any) -> str:
         usual = commonest(base.collection)
         return usual.get(base.question.asked) or usual[""]
 
@@ -51,8 +50,7 @@ class Named(Guesser):
 
     name = "multihop-named"
 
-    def guess(self, base: Any) -> str:
-        """Any of them."""
+    def _guess(self, base: Any) -> str:
         named = base.question.named or ("yes",)
         return named[(self.seed + len(base.question.text)) % len(named)]
 
@@ -62,8 +60,7 @@ class Lister(Guesser):
 
     name, searches = "multihop-list", True
 
-    def guess(self, base: Any) -> str:
-        """As much as an answer may hold."""
+    def _guess(self, base: Any) -> str:
         return ", ".join((*base.question.named, *base.state().pages))[:MAX_ANSWER]
 
 
@@ -72,17 +69,16 @@ class OneSearch(Guesser):
 
     name, searches = "multihop-one-search", True
 
-    def guess(self, base: Any) -> str:
-        """It may be none."""
+    def _guess(self, base: Any) -> str:
         asked = normalised(base.question.text)
         return next((title for title in base.state().pages if normalised(title) not in asked), "unknown")
 
 
 @cache
-def commonest(collection: Collection, split: str = "train") -> dict[str, str]:
-    """Kind of thing -> the answer that is right most often in a split; under "" the commonest of all."""
-    counts: dict[str, Counter[str]] = {"": Counter()}
-    for question in collection.questions.get(split, ()):
+def commonest(collection: Collection) -> dict[str, str]:
+    """Kind of thing -> the answer that is right most often in training; under "" the commonest of all."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter, {"": Counter()})
+    for question in collection.questions.get("train", ()):
         for kind in (question.asked, ""):
-            counts.setdefault(kind, Counter())[question.answer] += 1
+            counts[kind][question.answer] += 1
     return {kind: found.most_common(1)[0][0] if found else "yes" for kind, found in counts.items()}

@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from agentrl.core.env import SPLITS
 from agentrl.envs.multihop.world.names import Namer
-from agentrl.envs.multihop.world.relations import phrases
+from agentrl.envs.multihop.world.relations import work_words
 
 VERSION = 1  # raise it with every change of pages or questions
 SMALLEST, LARGEST = 1_000, 30_000
@@ -39,13 +40,6 @@ class Entity:
     aliases: tuple[str, ...] = ()
     facts: dict[str, int] = field(default_factory=dict)  # relation -> page
     values: dict[str, int] = field(default_factory=dict)  # relation -> number
-
-    @property
-    def pronouns(self) -> tuple[str, str, str]:
-        """He, his, him."""
-        if self.kind != "person":
-            return "it", "its", "it"
-        return ("she", "her", "her") if self.woman else ("he", "his", "him")
 
 
 class World:
@@ -77,13 +71,12 @@ class World:
 
     # ------------------------------------------------------------------ who and what there is
 
-    def _add(self, title: str, kind: str, near: Entity | None, **more: object) -> Entity:
+    def _add(self, title: str, kind: str, near: Entity | None, **more: Any) -> Entity:
         split = self._rng.choices(SPLITS, SPLIT_SHARES)[0]
         number = len(self.entities)
         style = self._rng.randrange(len(self._namer.styles)) if near is None else near.style
-        entity = Entity(number, title, kind, kind, split, style, number if near is None else near.country)
-        for name, value in more.items():
-            setattr(entity, name, value)
+        country = number if near is None else near.country
+        entity = Entity(number, title, kind, split=split, style=style, country=country, **{"noun": kind, **more})
         entity.short = entity.short or f"the {entity.noun}"
         self.entities.append(entity)
         return entity
@@ -112,7 +105,6 @@ class World:
     def _make_people(self, count: int) -> list[Entity]:
         rng, namer = self._rng, self._namer
         cities = self.of_kind("city")
-        people = []
         for year in sorted(rng.randrange(1640, 1985) for _ in range(count)):
             home, woman = rng.choice(cities), rng.random() < 0.5
             name, surname, alias = namer.person(home.style, woman)
@@ -121,12 +113,10 @@ class World:
             person = self._add(name, "person", home, noun=noun, short=surname, woman=woman, aliases=(alias,))
             person.values["year"] = year
             person.facts["birthplace"] = self._pick(cities, person, country=home.country).number
-            people.append(person)
-        return people
+        return self.of_kind("person")
 
     def _make_organisations(self, people: Sequence[Entity]) -> list[Entity]:
         rng, namer, cities = self._rng, self._namer, self.of_kind("city")
-        orgs = []
         for _ in range(self._share("org")):
             noun, seat, other = namer.kind_of("org"), rng.choice(cities), rng.choice(cities)
             title = namer.made(noun, seat.style, seat.title, other.title)
@@ -139,8 +129,7 @@ class World:
             org.facts["founder"], org.values["year"] = founder.number, founder.values["year"] + rng.randrange(24, 60)
             org.facts["seat"] = self._pick(cities, org, country=seat.country).number
             self._sometimes(org, "director", _born(people, org.values["year"] - 30, org.values["year"] + 60))
-            orgs.append(org)
-        orgs.sort(key=_year)
+        orgs = sorted(self.of_kind("org"), key=_year)
         for place, org in enumerate(orgs):
             self._sometimes(org, "successor", orgs[place + 1 :])
         return orgs
@@ -148,7 +137,7 @@ class World:
     def _make_works(self, people: Sequence[Entity], orgs: Sequence[Entity]) -> list[Entity]:
         rng, namer, cities = self._rng, self._namer, self.of_kind("city")
         makers, issuers = _by_noun(people), _by_noun(orgs)
-        known = phrases().works
+        known = work_words()
         able = {noun: [one for each in known[noun]["makers"] for one in makers.get(each, ())] for noun in known}
         for _ in range(self._share("work")):
             noun, place = namer.kind_of("work"), rng.choice(cities)

@@ -7,6 +7,7 @@ from random import Random
 
 from agentrl.envs.common.data_files import data_file
 from agentrl.envs.multihop.answers import normalised
+from agentrl.envs.multihop.world.relations import PACKAGE
 
 TRIES = 200
 
@@ -15,7 +16,7 @@ class Namer:
     """Makes names, each of them once."""
 
     def __init__(self, rng: Random) -> None:
-        found = data_file("agentrl.envs.multihop.world", "names.toml")
+        found = data_file(PACKAGE, "names.toml")
         self.styles: list[dict[str, list[str]]] = found["styles"]
         self.shares: dict[str, dict[str, int]] = found["shares"]
         self._words: dict[str, list[str]] = found["words"]

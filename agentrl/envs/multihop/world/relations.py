@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from agentrl.envs.common.data_files import data_file
 
-FOLDER = Path(__file__).parent
+PACKAGE = "agentrl.envs.multihop.world"
 FILES = ("names.toml", "relations.toml", "prose.toml")
 LITERALS = ("year", "number")
 Text = str | tuple["Text", ...] | list["Text"]  # words, one after the other (a tuple) or a choice among them (a list)
@@ -27,11 +27,11 @@ class Relation:
     name: str
     target: str  # kind of what is stated; "university" is a kind of organisation, "year" and "number" are no pages
     says: tuple[Text, ...]
-    np: tuple[str, ...]
-    ask: tuple[str, ...]
-    clue: tuple[str, ...]
-    least: tuple[str, ...] = ()
-    most: tuple[str, ...] = ()
+    np: Sequence[str]
+    ask: Sequence[str]
+    clue: Sequence[str]
+    least: Sequence[str] = ()
+    most: Sequence[str] = ()
 
     @property
     def is_literal(self) -> bool:
@@ -39,39 +39,34 @@ class Relation:
         return self.target in LITERALS
 
 
-@dataclass(frozen=True, eq=False)
-class Phrases:
-    """The sentences of all kinds of pages."""
-
-    opens: dict[str, tuple[Text, ...]]
-    fills: dict[str, tuple[Text, ...]]
-    works: dict[str, dict[str, Any]]
-
-
 @cache
 def data_digest() -> str:
     """Changes with any word of the data files."""
-    return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in FILES)).hexdigest()[:16]
+    return hashlib.sha256(b"".join(files(PACKAGE).joinpath(name).read_bytes() for name in FILES)).hexdigest()[:16]
 
 
 @cache
 def relations() -> dict[str, tuple[Relation, ...]]:
     """Kind of a page -> what it states."""
-    found = data_file("agentrl.envs.multihop.world", "relations.toml")
-    return {kind: tuple(_relation(kind, name, row) for name, row in rows.items()) for kind, rows in found.items()}
-
-
-def _relation(kind: str, name: str, row: dict[str, Any]) -> Relation:
-    lists = {key: tuple(row.get(key, ())) for key in ("np", "ask", "clue", "least", "most")}
-    return Relation(kind, name, row["target"], tuple(map(parse, row["says"])), **lists)
+    found = data_file(PACKAGE, "relations.toml")
+    return {
+        kind: tuple(
+            Relation(kind, name, **{**row, "says": tuple(map(parse, row["says"]))}) for name, row in rows.items()
+        )
+        for kind, rows in found.items()
+    }
 
 
 @cache
-def phrases() -> Phrases:
-    """The sentences around what is stated."""
-    found = data_file("agentrl.envs.multihop.world", "prose.toml")
-    tables = ({kind: tuple(map(parse, lines)) for kind, lines in found[name].items()} for name in ("opens", "fills"))
-    return Phrases(*tables, works=found["works"])
+def sentences(kind: str) -> tuple[list[Text], list[Text]]:
+    """What pages of a kind begin with, and what they are filled up with."""
+    opens, fills = (data_file(PACKAGE, "prose.toml")[name][kind] for name in ("opens", "fills"))
+    return list(map(parse, opens)), list(map(parse, fills))
+
+
+def work_words() -> dict[str, dict[str, Any]]:
+    """The words of each kind of work."""
+    return data_file(PACKAGE, "prose.toml")["works"]
 
 
 # ---------------------------------------------------------------------- choices
