@@ -10,7 +10,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -163,58 +163,41 @@ def _joined(sentences: Any) -> str:
 # ---------------------------------------------------------------------- the collection
 
 
-class DataSet:
-    """The files of a data set, read once, and only if something of them is missing from the cache."""
+def read_data_set(
+    files: Files, corpus: str | None, aliases: str | None, cuts: str
+) -> tuple[list[Paragraph], dict[str, list[Question]]]:
+    """The corpus, every page once, and the questions of each split."""
+    rows = [(split, row) for split, path in files for row in read_each(path, "question", read_row) if row is not None]
+    if not rows:
+        raise ConfigError(f"there is no question with an answer in {', '.join(path for _, path in files)}")
+    every: Iterable[Paragraph] = (page for _, row in rows for page in row.paragraphs)
+    pages = list(dict.fromkeys(read_each(corpus, "page", read_page) if corpus else every))
+    if not pages:
+        raise ConfigError("there are no pages to search: the questions come without paragraphs; give a file as corpus")
+    exact = {page: number for number, page in enumerate(pages)}
+    titled = {page.title: number for number, page in reversed(list(enumerate(pages)))}
+    other_names = dict(read_each(aliases, "list of names", read_names)) if aliases else {}
+    questions: dict[str, list[Question]] = {split: [] for split in SPLITS}
+    taken: set[str] = set()
+    for split, row in rows:
+        stages = [[(page, exact.get(page, titled.get(page.title))) for page in stage] for stage in row.stages]
+        finds = [tuple(Find(number, page.title) for page, number in stage if number is not None) for stage in stages]
+        name = row.id if row.id not in taken else f"{row.id}-{len(taken)}"
+        taken.add(name)
+        names = (*row.answers[1:], *other_names.get(row.entity, ()))
+        question = Question(name, row.text, row.answers[0], names, row.kind, tuple(filter(None, finds)))
+        for each in (split,) if split else SPLITS if cuts == "none" else (_split_of(row),):
+            questions[each].append(question)
+    return pages, questions
 
-    def __init__(self, files: Files, corpus: str | None, aliases: str | None, cuts: str) -> None:
-        self.files, self.corpus, self.aliases, self.cuts = files, corpus, aliases, cuts
 
-    @cached_property
-    def rows(self) -> list[tuple[str, list[Row]]]:
-        """The questions of each file."""
-        return [(split, list(filter(None, read_each(path, "question", read_row)))) for split, path in self.files]
-
-    @cached_property
-    def pages(self) -> list[Paragraph]:
-        """The corpus: every page once."""
-        every: Iterable[Paragraph] = (page for _, rows in self.rows for row in rows for page in row.paragraphs)
-        found = list(dict.fromkeys(read_each(self.corpus, "page", read_page) if self.corpus else every))
-        if not found:
-            raise ConfigError(
-                "there are no pages to search: the questions come without paragraphs; give a file as corpus"
-            )
-        return found
-
-    def questions(self) -> dict[str, list[Question]]:
-        """The questions of each split."""
-        if not any(rows for _, rows in self.rows):
-            raise ConfigError(f"there is no question with an answer in {', '.join(path for _, path in self.files)}")
-        exact = {page: number for number, page in enumerate(self.pages)}
-        titled = {page.title: number for number, page in reversed(list(enumerate(self.pages)))}
-        other_names = dict(read_each(self.aliases, "list of names", read_names)) if self.aliases else {}
-        found: dict[str, list[Question]] = {split: [] for split in SPLITS}
-        taken: set[str] = set()
-        for split, rows in self.rows:
-            for row in rows:
-                stages = [[(page, exact.get(page, titled.get(page.title))) for page in stage] for stage in row.stages]
-                finds = [tuple(Find(n, page.title) for page, n in stage if n is not None) for stage in stages]
-                name = row.id if row.id not in taken else f"{row.id}-{len(taken)}"
-                taken.add(name)
-                names = (*row.answers[1:], *other_names.get(row.entity, ()))
-                question = Question(name, row.text, row.answers[0], tuple(names), row.kind, tuple(filter(None, finds)))
-                for each in self._splits(split, row):
-                    found[each].append(question)
-        return found
-
-    def _splits(self, split: str, row: Row) -> tuple[str, ...]:
-        if split or self.cuts == "none":
-            return (split,) if split else SPLITS
-        lot = int(hashlib.sha256(normalised(row.text).encode()).hexdigest()[:8], 16) % 10
-        return ("dev",) if lot == 8 else ("test",) if lot == 9 else ("train",)
+def _split_of(row: Row) -> str:
+    lot = int(hashlib.sha256(normalised(row.text).encode()).hexdigest()[:8], 16) % 10
+    return {8: "dev", 9: "test"}.get(lot, "train")
 
 
 def build_official(files: Files, corpus: str | None, aliases: str | None, cuts: str) -> Collection:
-    """The pages and questions of files."""
+    """The pages and questions of files, which are read once, and only if something of them is missing in the cache."""
     key = hashlib.sha256(f"{VERSION} {cuts}".encode())
     for split, path in (*files, ("corpus", corpus), ("aliases", aliases)):
         if path is not None:
@@ -223,9 +206,9 @@ def build_official(files: Files, corpus: str | None, aliases: str | None, cuts: 
             except OSError as error:
                 raise ConfigError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
     fingerprint = f"files-{key.hexdigest()[:24]}"
-    folder, source = f"multihop/{fingerprint}", DataSet(files, corpus, aliases, cuts)
-    questions = kept_questions(folder, source.questions)
+    folder, read = f"multihop/{fingerprint}", cache(lambda: read_data_set(files, corpus, aliases, cuts))
+    questions = kept_questions(folder, lambda: read()[1])
     index = kept_index(
-        folder, lambda: documents(source.pages), "indexing pages, once", fingerprint=fingerprint, processes=2
+        folder, lambda: documents(read()[0]), "indexing pages, once", fingerprint=fingerprint, processes=2
     )
     return Collection(folder, index, questions)
