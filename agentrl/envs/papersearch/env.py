@@ -244,7 +244,7 @@ class PaperSearchEnv(TextToolEnv):
         self._expanded: set[int] = set()
         self._repeated = self._invalid = 0
         self._finished = False
-        self._paid_in_turn: tuple[int | None, list[float]] = (None, [])  # turn, the best scores so far
+        self._best: list[float] = []  # the best scores that this turn has found so far
 
     def _task(self) -> str:
         return self._task_id
@@ -260,6 +260,7 @@ class PaperSearchEnv(TextToolEnv):
         return read_turn(action, self.max_actions_per_turn)
 
     def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
+        self._best = []
         done, terms, effective, fault = super()._run(turn)
         self._invalid += fault is not None
         return done, terms, effective, fault
@@ -300,13 +301,9 @@ class PaperSearchEnv(TextToolEnv):
 
     def _pay(self, grades: list[float]) -> float:
         """The sum of the three best; where turns are paid, what it adds to that sum over all calls of the turn."""
-        if self.paid == "call":
-            return sum(sorted(grades)[-BEST:])
-        turn, before = self._paid_in_turn
-        before = before if turn == self._turn else []
-        best = sorted([*before, *grades])[-BEST:]
-        self._paid_in_turn = self._turn, best
-        return sum(best) - sum(before)
+        before = [] if self.paid == "call" else self._best
+        self._best = sorted([*before, *grades])[-BEST:]
+        return sum(self._best) - sum(before)
 
     def _at_limit(self) -> Outcome:
         solved = self.recall >= GOAL
