@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -134,34 +134,6 @@ class Library(ABC):
 # ---------------------------------------------------------------------- generated
 
 
-class PaperTexts:
-    """The papers of a generated library as documents; each is written from its traits when it is asked for."""
-
-    def __init__(self, seed: int, size: int) -> None:
-        def draw() -> dict[str, np.ndarray]:
-            with progress_bar(f"drawing {size:,} papers, once") as report:
-                return draw_papers(seed, size, report)
-
-        self.arrays = kept_arrays(cache_dir() / "papersearch" / fingerprint(seed, size) / "papers.arrays", draw)
-        self._size = size
-        self.recipe = f"{__name__}:PaperTexts", {"seed": seed, "size": size}
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, number: int) -> tuple[str, str]:
-        return paper_id(number), "{}. {}".format(*self.written(number))
-
-    def written(self, number: int) -> tuple[str, str]:
-        """Title and abstract of a paper."""
-        facets, traits = self.row("facets", number, len(FACETS)), self.row("traits", number, writing.TRAITS)
-        return writing.title(number, facets, traits), writing.abstract(number, facets, traits)
-
-    def row(self, name: str, number: int, width: int) -> list[int]:
-        """What an array with so many numbers for each paper holds of one."""
-        return self.arrays.array(name, number * width, (number + 1) * width).tolist()
-
-
 def paper_id(number: int) -> str:
     """The id of a generated paper."""
     return f"P{number:06}"
@@ -188,28 +160,48 @@ def kept_arrays(path: Path, draw: Callable[[], dict[str, np.ndarray]]) -> Checke
 
 
 class GeneratedLibrary(Library):
-    """`size` papers, all decided by `seed`, and the questions that six to eighteen of them answer."""
+    """`size` papers, all decided by `seed`, and the questions that six to eighteen of them answer.
+
+    Papers are kept as numbers; each is written from them when it is asked for.
+    """
 
     def __init__(self, seed: int, size: int) -> None:
         super().__init__()
-        self._size = size
-        self._texts = PaperTexts(seed, size)
-        self._arrays = self._texts.arrays
-        self.index = kept_index(
-            f"papersearch/{fingerprint(seed, size)}",
-            lambda: PaperTexts(seed, size),
-            f"indexing {size:,} papers, once",
-            fingerprint=fingerprint(seed, size),
-        )
+        self._size, folder = size, f"papersearch/{fingerprint(seed, size)}"
+
+        def draw() -> dict[str, np.ndarray]:
+            with progress_bar(f"drawing {size:,} papers, once") as report:
+                return draw_papers(seed, size, report)
+
+        self._arrays = kept_arrays(cache_dir() / folder / "papers.arrays", draw)
         self._facets = self._arrays.array("facets").reshape(size, len(FACETS))
+        title = f"indexing {size:,} papers, once"
+        self.index = kept_index(folder, lambda: self, title, fingerprint=fingerprint(seed, size))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """For the index: the id and the text of each paper."""
+        for number in range(self._size):
+            yield paper_id(number), "{}. {}".format(*self._written(number))
+
+    def _written(self, number: int) -> tuple[str, str]:
+        """Title and abstract of a paper."""
+        facets, traits = self._numbers("facets", number, len(FACETS)), self._numbers("traits", number, writing.TRAITS)
+        return writing.title(number, facets, traits), writing.abstract(number, facets, traits)
+
+    def _numbers(self, name: str, number: int, width: int) -> list[int]:
+        """What an array with so many numbers for each paper holds of one."""
+        return self._arrays.array(name, number * width, (number + 1) * width).tolist()
 
     def _paper(self, number: int) -> Paper:
         given, family = words().given, words().family
-        people = [each for each in self._texts.row("people", number, AUTHORS) if each >= 0]
+        people = [each for each in self._numbers("people", number, AUTHORS) if each >= 0]
         names = [f"{given[each % len(given)]} {family[each // 7 % len(family)]}" for each in people]
-        (year,), field = self._texts.row("years", number, 1), self._facets[number, 0] // PER_FIELD
+        (year,), field = self._numbers("years", number, 1), self._facets[number, 0] // PER_FIELD
         authors = tuple(dict.fromkeys(names))
-        return Paper(paper_id(number), *self._texts.written(number), authors, str(year), words().venues[field])
+        return Paper(paper_id(number), *self._written(number), authors, str(year), words().venues[field])
 
     def paper_id(self, number: int) -> str:
         """The id of a paper by its number."""
