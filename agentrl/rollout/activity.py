@@ -118,8 +118,8 @@ def histogram(counts: Counter[int]) -> dict[str, int]:
 
 
 def over_processes(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Metrics that several processes found, as those of all: shares and means are averaged, of what is longest the
-    longest counts, and everything else is counted together."""
+    """Metrics that several processes found, as those of all: shares and means are averaged, of what is longest (and of
+    the machines that each sees) the most counts, and everything else is counted together."""
     found: dict[str, Any] = {}
     for name in {name: None for part in parts for name in part}:
         values: list[Any] = [part[name] for part in parts if name in part]
@@ -127,7 +127,7 @@ def over_processes(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
             found[name] = {group: sum(one[group] for one in values) / len(values) for group in values[0]}
         elif name == "mean":
             found[name] = sum(values) / len(values)
-        elif name in ("max", "wait_seconds"):
+        elif name in ("max", "wait_seconds", "machines"):
             found[name] = max(values)
         else:
             found[name] = over_processes(values) if isinstance(values[0], dict) else sum(values)

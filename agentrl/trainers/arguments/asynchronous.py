@@ -39,8 +39,9 @@ class AsyncArguments(RunArguments):
     simulator_batch: int = 0
     """Slots of a simulator that play a turn in one call, at most; 0: half of its slots."""
     cluster: str = "local"
-    """Where simulators and generators are: in this process (local), on a Ray cluster that is started here (ray), on the
-    one that this machine belongs to (HOST:PORT), or on another (ray://HOST:PORT). Then hosts must be 1 or more."""
+    """Where simulators and generators are: in this process (local), on a Ray cluster that is started here (ray, for one
+    trainer process), on the one that this machine belongs to (HOST:PORT), or on another (ray://HOST:PORT). Then hosts
+    must be 1 or more."""
     placement: Placement = "colocated"
     """On a cluster: hosts and generators share machines and GPUs (colocated), have GPUs of their own (hybrid), or share
     those of machines other than the trainer's (disaggregated)."""

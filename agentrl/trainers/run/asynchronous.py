@@ -26,8 +26,11 @@ class AsyncRun:
 
     def __init__(self, run: Run) -> None:
         arguments: Any = run.arguments
-        if run.processes.size > 1 and arguments.cluster != "local":
-            raise ConfigError("runs on a cluster train in one process so far; leave out --processes or --cluster")
+        if run.processes.size > 1 and arguments.cluster == "ray":
+            raise ConfigError(
+                "several processes share a cluster that runs already; start one with `ray start` and give its address "
+                "as cluster, or leave out --processes"
+            )
         self.run = run
         self.machines = ThisProcess(run) if arguments.cluster == "local" else OnCluster(run)
         self.weights, self.generators = self.machines.weights, self.machines.generators
@@ -85,7 +88,7 @@ class AsyncRun:
         copies = [generator.bytes for generator in self.generators]
         memory = {"generators": sum(copies), "published": self.weights.bytes}
         found = self.rollouts.metrics() | {"generators": len(copies), "memory_bytes": memory}
-        return over_processes(processes.gather(found)) | self.machines.metrics()
+        return over_processes(processes.gather(found | self.machines.metrics()))
 
     def close(self) -> None:
         """End all episodes and leave the machines; idempotent."""

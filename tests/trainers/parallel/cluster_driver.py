@@ -19,15 +19,18 @@ from typing import Any
 import psutil
 import torch
 
-os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # processes that this one starts have the same
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on loopback
 # A node counts as lost after two seconds.
 os.environ |= {"RAY_health_check_period_ms": "500", "RAY_health_check_failure_threshold": "4"}
 
 import agentrl  # noqa: F401
 from agentrl.trainers.algorithms import grpo
+from agentrl.trainers.parallel.ranks import MEETING, leave
 from tests.trainers import toys
 
+CLUSTER = "TEST_CLUSTER"  # its address, for the processes of one run
 ON_CLUSTER: dict[str, Any] = {"asynchronous": True, "hosts": 2, "placement": "hybrid"}
 
 
@@ -73,14 +76,34 @@ def hung(model: str, output: Path) -> dict[str, Any]:
     return {"stopped": len(stopped), "left": [pid for pid in stopped if psutil.pid_exists(pid)]}
 
 
+def team(model: str, output: Path) -> dict[str, Any]:
+    """Two processes that train on one cluster."""
+    cluster, _ = simulated(2)
+    place = {"WORLD_SIZE": "2", MEETING: str(output / "meeting"), "GLOO_SOCKET_IFNAME": "lo", CLUSTER: cluster.address}
+    command = [sys.executable, __file__, "member", model, str(output)]
+    members = [
+        subprocess.Popen(command, env=os.environ | place | {"RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank in range(2)
+    ]
+    return {"codes": [member.wait(250) for member in members]}
+
+
+def member(model: str, output: Path) -> dict[str, Any]:
+    """One of them."""
+    both(model, output, print, group_size=4, hosts=1, cluster=os.environ[CLUSTER])
+    leave()
+    return {}
+
+
 def both(model: str, output: Path, report: Callable[[str], Any], **more: Any) -> None:
-    """A synchronous run, and the same on a cluster that is started for it."""
+    """A synchronous run, and the same on a cluster (started for it, unless another is given)."""
     torch.set_num_threads(1)
     given = {"env_kwargs": {"turns": 2}, "eval_every": 1, "eval_episodes": 4, "eval_modes": ("sampled",)}
+    there = {name: more.pop(name) for name in ("cluster", "hosts") if name in more}
     args = toys.grpo(model, output / "sync", **(given | more))
     grpo.train(args)
     exact = {"max_staleness": 0, "max_wait_ms": -1, "max_batch": args.num_envs, "cluster": "ray"}
-    grpo.train(replace(args, output=str(output / "cluster"), **ON_CLUSTER, **exact), report)
+    grpo.train(replace(args, output=str(output / "cluster"), **(ON_CLUSTER | exact | there)), report)
 
 
 def listening() -> set[str]:
@@ -147,5 +170,7 @@ if __name__ == "__main__":
         "hung": hung,
         "killed": killed,
         "refused": refused,
+        "team": team,
+        "member": member,
     }
     print(json.dumps(cases[name](model, Path(output))))

@@ -161,7 +161,7 @@ def test_what_ends_one_process_ends_both_with_its_message(outcomes) -> None:
     assert all("ConfigError: nothing to play in here" in said for said in outcomes["refused"]["said"])
 
 
-def test_a_cluster_has_one_trainer(undecided, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_a_run_starts_has_one_trainer(undecided, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse = AsyncRun.__init__
 
     def of_two(self: AsyncRun, run: Any) -> None:
@@ -169,5 +169,5 @@ def test_a_cluster_has_one_trainer(undecided, tmp_path, monkeypatch: pytest.Monk
         refuse(self, run)
 
     monkeypatch.setattr(AsyncRun, "__init__", of_two)
-    with pytest.raises(ConfigError, match="leave out --processes or --cluster"):
+    with pytest.raises(ConfigError, match="start one with `ray start`"):
         grpo.train(toys.grpo(undecided, tmp_path / "run", asynchronous=True, cluster="ray", hosts=2))

@@ -50,6 +50,14 @@ class TestRay:
         (last, *_) = reversed(lines(tmp_path / "cluster", "train"))
         assert last["async"]["restarts"] == {"hosts": 0, "generators": 1, "hung_generators": 1}
 
+    def test_two_processes_on_one_cluster_train_as_two_synchronous_ones_to_the_bit(
+        self, undecided: Path, tmp_path: Path
+    ) -> None:
+        assert on_cluster("team", undecided, tmp_path) == {"codes": [0, 0]}
+        assert_equal_runs(tmp_path / "sync", tmp_path / "cluster", 2)
+        (last, *_) = reversed(lines(tmp_path / "cluster", "train"))
+        assert last["async"]["machines"] == 3 and last["async"]["generators"] == 2
+
     def test_a_machine_that_is_killed_costs_no_episode_that_was_complete(self, undecided: Path, tmp_path: Path) -> None:
         assert on_cluster("killed", undecided, tmp_path) == {"killed": 1}
         told = lines(tmp_path / "run", "train")
