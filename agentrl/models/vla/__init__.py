@@ -8,4 +8,6 @@ flow       the family of pi0, GR00T and SmolVLA: an action is what noise flows t
 loading    folders, the tiny models, and how a model is fitted to an environment
 llama      the layers of published policies' language models
 smolvla    the layout of lerobot's SmolVLA
+openvla_oft, openvla_oft_files
+           the layout of OpenVLA-OFT, and its folders
 """
