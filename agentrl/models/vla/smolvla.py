@@ -24,6 +24,7 @@ from torch.nn.functional import scaled_dot_product_attention, silu
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
+from agentrl.models.vla.llama import Layer, Llama, attend, rotated
 
 PREFIX = "model."  # of the names in lerobot's file, whose policy holds the network under this name
 # Options that change the layout, and the values that are read (the first is lerobot's default). With fewer layers of
@@ -50,18 +51,6 @@ class Tower(msgspec.Struct, frozen=True, kw_only=True):
     layer_norm_eps: float = 1e-6
 
 
-class Llama(msgspec.Struct, frozen=True, kw_only=True):
-    """The language model, likewise."""
-
-    hidden_size: int
-    intermediate_size: int
-    num_attention_heads: int
-    num_key_value_heads: int
-    vocab_size: int
-    rms_norm_eps: float = 1e-5
-    head_dim: int | None = None
-
-
 class SmolVLASpec(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of lerobot's `config.json` that shape the network, and those of the vision-language model's."""
 
@@ -84,13 +73,11 @@ class SmolVLASpec(msgspec.Struct, frozen=True, kw_only=True):
         width = int(self.text.hidden_size * self.expert_width_multiplier)
         inside = int(4 * int(2 * width / 3))
         return msgspec.structs.replace(
-            self.text, hidden_size=width, intermediate_size=256 * math.ceil(inside / 256), head_dim=self.head_dim
+            self.text,
+            hidden_size=width,
+            intermediate_size=256 * math.ceil(inside / 256),
+            head_dim=self.text.width_of_head,
         )
-
-    @property
-    def head_dim(self) -> int:
-        """Numbers of an attention head, in both Llamas."""
-        return self.text.head_dim or self.text.hidden_size // self.text.num_attention_heads
 
 
 # ---------------------------------------------------------------------- pictures
@@ -174,73 +161,7 @@ def shuffled(patches: Tensor, factor: int) -> Tensor:
     return x.permute(0, 1, 3, 2, 4, 5).reshape(rows, count // factor**2, width * factor**2)
 
 
-# ---------------------------------------------------------------------- the two Llamas
-
-
-class Attention(nn.Module):
-    """The projections of a layer; who looks at whom is decided outside."""
-
-    def __init__(self, spec: Llama, head_dim: int, seen: int | None = None) -> None:
-        super().__init__()
-        self.head_dim = head_dim
-        own, keys = spec.num_attention_heads * head_dim, spec.num_key_value_heads * head_dim
-        self.q_proj = nn.Linear(spec.hidden_size, own, bias=False)
-        self.k_proj = nn.Linear(seen or spec.hidden_size, keys, bias=False)
-        self.v_proj = nn.Linear(seen or spec.hidden_size, keys, bias=False)
-        self.o_proj = nn.Linear(own, spec.hidden_size, bias=False)
-
-    def heads(self, projection: nn.Linear, x: Tensor) -> Tensor:
-        """[batch, length, heads, head_dim]."""
-        return projection(x).unflatten(2, (-1, self.head_dim))
-
-
-class MLP(nn.Module):
-    """SwiGLU."""
-
-    def __init__(self, spec: Llama) -> None:
-        super().__init__()
-        self.gate_proj, self.up_proj = (
-            nn.Linear(spec.hidden_size, spec.intermediate_size, bias=False) for _ in range(2)
-        )
-        self.down_proj = nn.Linear(spec.intermediate_size, spec.hidden_size, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[..., width]."""
-        return self.down_proj(silu(self.gate_proj(x)) * self.up_proj(x))
-
-
-class Layer(nn.Module):
-    """A layer of either Llama; `seen` is the width of what a cross-attending one looks at."""
-
-    def __init__(self, spec: Llama, head_dim: int, seen: int | None = None) -> None:
-        super().__init__()
-        self.self_attn = Attention(spec, head_dim, seen)
-        self.mlp = MLP(spec)
-        self.input_layernorm = nn.RMSNorm(spec.hidden_size, spec.rms_norm_eps)
-        self.post_attention_layernorm = nn.RMSNorm(spec.hidden_size, spec.rms_norm_eps)
-
-    def after(self, x: Tensor, attended: Tensor) -> Tensor:
-        """What follows the attention [batch, length, heads * head_dim]."""
-        x = x + self.self_attn.o_proj(attended)
-        return x + self.mlp(self.post_attention_layernorm(x))
-
-
-def attend(queries: Tensor, keys: Tensor, values: Tensor, sees: Tensor) -> Tensor:
-    """[batch, length, heads * head_dim]; `sees` [batch, queries, keys]."""
-    groups = queries.shape[2] // keys.shape[2]
-    k, v = (x.repeat_interleave(groups, 2).transpose(1, 2) for x in (keys, values))
-    found = scaled_dot_product_attention(queries.transpose(1, 2), k, v, attn_mask=sees[:, None])
-    return found.transpose(1, 2).flatten(2)
-
-
-def rotated(x: Tensor, places: Tensor, longest: float = 10_000.0) -> Tensor:
-    """Rotary positions of [batch, length, heads, head_dim]."""
-    half = x.shape[-1] // 2
-    scale = longest ** (torch.arange(half, device=x.device, dtype=torch.float32) / half)
-    angle = (places[..., None].float() / scale)[:, :, None]
-    first, second = x.float().split(half, -1)
-    sin, cos = angle.sin(), angle.cos()
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
+# ---------------------------------------------------------------------- the network
 
 
 class SmolVLA(nn.Module):
@@ -249,9 +170,9 @@ class SmolVLA(nn.Module):
     def __init__(self, spec: SmolVLASpec) -> None:
         super().__init__()
         self.spec, text, expert = spec, spec.text, spec.expert
-        head, keys = spec.head_dim, spec.text.num_key_value_heads * spec.head_dim
+        keys = text.num_key_value_heads * text.width_of_head
         layers = [
-            Layer(expert, head, None if self.looks_at_itself(number) else keys) for number in range(spec.num_vlm_layers)
+            Layer(expert, None if self.looks_at_itself(number) else keys) for number in range(spec.num_vlm_layers)
         ]
         wide = spec.vision.hidden_size * spec.scale_factor**2
         projection = nn.ModuleDict({"proj": nn.Linear(wide, text.hidden_size, bias=False)})
@@ -266,7 +187,7 @@ class SmolVLA(nn.Module):
                                 "text_model": nn.ModuleDict(
                                     {
                                         "embed_tokens": nn.Embedding(text.vocab_size, text.hidden_size),
-                                        "layers": nn.ModuleList(Layer(text, head) for _ in range(spec.num_vlm_layers)),
+                                        "layers": nn.ModuleList(Layer(text) for _ in range(spec.num_vlm_layers)),
                                         "norm": nn.RMSNorm(text.hidden_size, text.rms_norm_eps),
                                     }
                                 ),
@@ -325,13 +246,8 @@ class SmolVLA(nn.Module):
         sees = sees | ~sees.any(2, keepdim=True)  # padding sees anything: a softmax over nothing has no value
         found = []
         for layer in model["text_model"]["layers"]:
-            normed, attention = layer.input_layernorm(x), layer.self_attn
-            queries, keys = (
-                rotated(attention.heads(proj, normed), places) for proj in (attention.q_proj, attention.k_proj)
-            )
-            values = attention.heads(attention.v_proj, normed)
+            x, keys, values = layer(x, places, sees)
             found.append((keys, values))
-            x = layer.after(x, attend(queries, keys, values, sees))
         return found
 
     # ------------------------------------------------------------------ the flow

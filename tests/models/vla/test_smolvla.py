@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import save_file
 
 from agentrl.core.errors import ConfigError
+from agentrl.models.vla.llama import Llama
 from agentrl.models.vla.smolvla import SmolVLA, SmolVLASpec, Tower, load_smolvla, shuffled
 from tests.adapters.referee import ask
 
@@ -35,8 +36,6 @@ def test_lerobots_own_class_says_the_same(tmp_path: Path) -> None:
 
 def network() -> SmolVLA:
     """A very small one."""
-    from agentrl.models.vla.smolvla import Llama
-
     torch.manual_seed(0)
     parts = {"vision": Tower(**VISION), "text": Llama(**TEXT)}
     return SmolVLA(SmolVLASpec(**parts, scale_factor=2, chunk_size=4, num_vlm_layers=2, num_steps=3)).eval()
