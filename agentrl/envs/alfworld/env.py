@@ -231,9 +231,7 @@ class ALFWorldEnv(TextToolEnv):
         return self.admissible_commands
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
-        info = super()._info(actions, terms, **facts)
-        info["admissible_commands"] = self.admissible_commands
-        return info
+        return {**super()._info(actions, terms, **facts), "admissible_commands": self.admissible_commands}
 
     # ------------------------------------------------------------------ the truth
 

@@ -211,16 +211,11 @@ def _facts(game: Game, fits: Iterable[tuple[str, str]]) -> Iterable[tuple[str, .
     for each in game.things:
         if each.type:
             yield "objectType", each.id, f"{each.type}type"
-        for word in sorted(each.can):
-            yield abilities[word], each.id
-        for word in sorted(each.states):
-            yield states[word], each.id
-        for key in each.inside:
-            yield "inReceptacle", each.id, key
-        for key in each.places:
-            yield "objectAtLocation", each.id, key
-        for key in each.holds:
-            yield "inReceptacleObject", key, each.id
+        yield from ((abilities[word], each.id) for word in sorted(each.can))
+        yield from ((states[word], each.id) for word in sorted(each.states))
+        yield from (("inReceptacle", each.id, key) for key in each.inside)
+        yield from (("objectAtLocation", each.id, key) for key in each.places)
+        yield from (("inReceptacleObject", key, each.id) for key in each.holds)
 
 
 def _written_goal(goal: Goal) -> str:

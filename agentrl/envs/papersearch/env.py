@@ -343,9 +343,7 @@ class PaperSearchEnv(TextToolEnv):
         return f"The pool holds {self._found} of {self._asked.answers} relevant papers."
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
-        info = super()._info(actions, terms, **facts)
-        info["metrics"] = self.metrics() if self._over else {}
-        return info
+        return {**super()._info(actions, terms, **facts), "metrics": self.metrics() if self._over else {}}
 
     def ending(self) -> str | None:
         """Somebody who finishes too early fails by that."""

@@ -54,8 +54,7 @@ def _facets(rng: np.random.Generator, size: int) -> np.ndarray:
     """Object, task, method and setting of each paper. Some objects are studied more than others, and each object has
     tasks, methods and settings that it is usually studied with."""
     objects, _, methods, settings = (len(concepts) for concepts in words().concepts)
-    popular = 1 / (rng.permutation(objects) + 8)
-    thing = _drawn(rng, np.tile(popular, (1, 1)), np.zeros(size, int))
+    thing = _drawn(rng, 1 / (rng.permutation(objects)[None] + 8), np.zeros(size, int))
     tasks_of = np.array(words().tasks_of)
     columns = [thing]
     for count, flatness in ((tasks_of.shape[1], 2), (methods, 0), (settings, 0)):
