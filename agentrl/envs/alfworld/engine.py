@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO, Game
+from agentrl.envs.alfworld.games import ABILITY, LOOK, TREATED, TWO, Game, Receptacle, Thing
 
 NOTHING = "Nothing happens."
 MIDDLE = "You are in the middle of a room. Looking quickly around you, you see {}."
@@ -55,18 +55,18 @@ class World:
         for number, place in enumerate(self.place):
             self.near[place].append(number)
         self.openable = [each.openable for each in self.receptacles]
-        self.appliances = {
-            "heat": [each.type == "microwave" for each in self.receptacles],
-            "cool": [each.type == "fridge" for each in self.receptacles],
-            "clean": [each.type in wording.cleaners for each in self.receptacles],
-        }
-        goal = game.goal
-        self.wanted = [number for number, each in enumerate(self.things) if each.type == goal.thing]
-        if (ability := ABILITY.get(goal.family)) is not None:
-            self.wanted = [number for number in self.wanted if ability in self.things[number].can]
-        self.targets = [number for number, each in enumerate(self.receptacles) if each.type == goal.receptacle]
-        lamps = [number for number, each in enumerate(self.things) if each.type == goal.lamp and "use" in each.can]
-        self.lamps = lamps if goal.family == LOOK else []
+
+        def of_type(each_of: Sequence[Receptacle | Thing], *types: str) -> list[int]:
+            return [number for number, each in enumerate(each_of) if each.type in types]
+
+        heats, cools = of_type(self.receptacles, "microwave"), of_type(self.receptacles, "fridge")
+        self.appliances = {"heat": heats, "cool": cools, "clean": of_type(self.receptacles, *wording.cleaners)}
+        goal, ability = game.goal, ABILITY.get(game.goal.family)
+        wanted = of_type(self.things, goal.thing)
+        self.wanted = [number for number in wanted if ability is None or ability in self.things[number].can]
+        self.targets = of_type(self.receptacles, goal.receptacle)
+        lamps = of_type(self.things, goal.lamp) if goal.family == LOOK else []
+        self.lamps = [number for number in lamps if "use" in self.things[number].can]
         self.put_verb, self.put_word = ("put", " in/on ") if wording.put else ("move", " to ")
         self._steps = {
             "look": self._look, "inventory": self._inventory, "help": self._help, "go": self._go, "open": self._open,
@@ -251,7 +251,7 @@ class World:
         puts = [number for number in reached if self.accepts(number, held)]
         yield from (f"{self.put_verb} {objs[held]}{self.put_word}{recs[number]}" for number in puts)
         for verb in self.appliances.keys() & self.things[held].can:
-            fitting = [number for number in near if self.appliances[verb][number]]
+            fitting = [number for number in near if number in self.appliances[verb]]
             yield from (f"{verb} {objs[held]} with {recs[number]}" for number in fitting)
         if self.things[held].type in KNIVES:
             for thing, each in enumerate(self.things):

@@ -69,9 +69,8 @@ class Chain(NamedTuple):
         world = self.world
         if not lacks(world, self.held):
             return [self]
-        verb = ABILITY[world.game.goal.family]
-        fitting = [number for number, fits in enumerate(world.appliances[verb]) if fits]
-        return [self.go(number).do(f"{verb} {world.objs[self.held]} with {world.recs[number]}") for number in fitting]
+        verb, thing = ABILITY[world.game.goal.family], world.objs[self.held]
+        return [self.go(number).do(f"{verb} {thing} with {world.recs[number]}") for number in world.appliances[verb]]
 
 
 def plan(world: World) -> list[str] | None:

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -153,8 +154,8 @@ class OfficialLibrary(Library):
         self._folder = Path(folder).expanduser()
         if not files_of(self._folder, "papers"):
             raise ConfigError(f"{self._folder} holds no papers*.jsonl (papers of Semantic Scholar, one a line)")
-        paths = [path for kind in ("papers", "abstracts", "citations") for path in files_of(self._folder, kind)]
-        stats = [(path.name, path.stat()) for path in paths]
+        kinds = ("papers", "abstracts", "citations")
+        stats = [(path.name, path.stat()) for kind in kinds for path in files_of(self._folder, kind)]
         told = json.dumps([VERSION, [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]])
         print_of_files = blake2b(told.encode(), digest_size=8).hexdigest()
         home, documents = f"papersearch/files-{print_of_files}", partial(_documents, self._folder)
@@ -211,18 +212,17 @@ class OfficialLibrary(Library):
         return found
 
     def _answered(self, text: str, name: str, ids: list[str], titles: list[str]) -> Question:
-        count = max(len(ids), len(titles))
         known: set[int] = set()
-        for place in range(count):
-            number = self.number(ids[place]) if place < len(ids) and ids[place] else None
-            if number is None and place < len(titles):
-                number = self._look_up(f"title {title_key(titles[place])}")
+        for paper_id, title in (pairs := list(zip_longest(ids, titles))):
+            number = self.number(paper_id) if paper_id else None
+            if number is None and title is not None:
+                number = self._look_up(f"title {title_key(title)}")
             known |= set() if number is None else {number}
         relevant = np.array(sorted(known), np.int64)
         grades = {**dict.fromkeys(known, 1.0), **self._scores.get(name, {})}
         papers = np.array(sorted(number for number, grade in grades.items() if grade >= LOWEST), np.int64)
         scores = np.array([grades[number] for number in papers.tolist()])
-        return Question(text, {}, papers, scores, relevant, absent=count - len(known))
+        return Question(text, {}, papers, scores, relevant, absent=len(pairs) - len(known))
 
 
 # ---------------------------------------------------------------------- what is kept

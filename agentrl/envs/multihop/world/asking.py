@@ -31,6 +31,7 @@ SETTINGS = (
     "{a} or {b}: one of the two {how}. {ask}",
 )
 Answer = Entity | int
+Steps = list[tuple[Entity, Relation]]  # what is asked of each entity on the way
 Finds = Callable[[str, int], bool]
 
 
@@ -76,13 +77,6 @@ class Draft(NamedTuple):
     text: str
     named: tuple[Entity, ...]
     stages: tuple[tuple[Find, ...], ...]
-
-
-class Step(NamedTuple):
-    """What is asked of an entity on the way."""
-
-    entity: Entity
-    relation: Relation
 
 
 class Asker:
@@ -163,7 +157,7 @@ class Asker:
         ask = self._asked(f"that {'person' if winner.kind == 'person' else winner.noun}", steps)
         how = rng.choice(by.least if least else by.most)
         text = rng.choice(SETTINGS).format(a=names[0], b=names[1], how=how, ask=ask)
-        stages = [(first, second), *([(loser, winner)] if before else []), *((step.entity,) for step in steps[1:])]
+        stages = [(first, second), *([(loser, winner)] if before else []), *((entity,) for entity, _ in steps[1:])]
         program = Program(path, (first.number, second.number), before=before, by=by.name, least=least)
         finds = tuple(tuple(Find(each.number, each.title) for each in stage) for stage in stages)
         return Draft(program, text[0].upper() + text[1:], (first, second), finds)
@@ -173,10 +167,10 @@ class Asker:
 
     # ------------------------------------------------------------------ parts
 
-    def _walk(self, start: Entity, count: int, but: tuple[str, ...], avoid: tuple[Entity, ...] = ()) -> list[Step]:
+    def _walk(self, start: Entity, count: int, but: tuple[str, ...], avoid: tuple[Entity, ...] = ()) -> Steps:
         """Relations that lead away from an entity, the first not among `but`, over pages of this split; empty where a
         step leads back, or nowhere."""
-        steps: list[Step] = []
+        steps: Steps = []
         here, seen = start, {start, *avoid}
         for left in reversed(range(count)):
             open_ = [each for each in relations().get(here.kind, ()) if each.name not in but]
@@ -184,7 +178,7 @@ class Asker:
             if not open_:
                 return []
             relation = self._rng.choice(open_)
-            steps.append(Step(here, relation))
+            steps.append((here, relation))
             if relation.is_literal:
                 break
             here = self._world.entities[here.facts[relation.name]]
@@ -194,11 +188,11 @@ class Asker:
             but = (relation.name,) if relation.name in ("spouse", "twin") else ()
         return steps
 
-    def _asked(self, subject: str, steps: list[Step]) -> str:
+    def _asked(self, subject: str, steps: Steps) -> str:
         """The question that follows these steps from what the subject names."""
-        for number, step in enumerate(steps, 1):
-            forms = step.relation.ask if number == len(steps) else step.relation.np
-            fields = {**fields_of(step.entity), "x": subject}
+        for number, (entity, relation) in enumerate(steps, 1):
+            forms = relation.ask if number == len(steps) else relation.np
+            fields = {**fields_of(entity), "x": subject}
             form = self._rng.choice(forms).format_map(fields)
             subject = form.format_map(fields)  # a form may hold words of the kind of work, which hold the subject
         return subject
@@ -225,14 +219,14 @@ class Asker:
         return Question(name, draft.text, answer, aliases, kind, draft.stages, asked, titles)
 
 
-def path_of(steps: list[Step]) -> tuple[str, ...]:
+def path_of(steps: Steps) -> tuple[str, ...]:
     """Their relations."""
-    return tuple(step.relation.name for step in steps)
+    return tuple(relation.name for _, relation in steps)
 
 
-def one_by_one(steps: list[Step]) -> tuple[tuple[Find, ...], ...]:
+def one_by_one(steps: Steps) -> tuple[tuple[Find, ...], ...]:
     """A stage for each page, which is found by its title."""
-    return tuple((Find(step.entity.number, step.entity.title),) for step in steps)
+    return tuple((Find(entity.number, entity.title),) for entity, _ in steps)
 
 
 def named(entity: Entity) -> str:

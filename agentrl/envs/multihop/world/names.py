@@ -31,17 +31,15 @@ class Namer:
 
     def person(self, style: int, woman: bool) -> tuple[str, str, str]:
         """Full name, surname, and the name with an initial in the middle, under which the person is also known."""
-        name = self._new(lambda: f"{self.given(style, woman)} {self.surname(style)}", "for people")
+        name = self._new(lambda: f"{self._given(style, woman)} {self._surname(style)}", "for people")
         given, surname = name.split(" ")
-        return name, surname, f"{given} {self.given(style, woman)[0]}. {surname}"
+        return name, surname, f"{given} {self._given(style, woman)[0]}. {surname}"
 
-    def given(self, style: int, woman: bool) -> str:
-        """A given name."""
+    def _given(self, style: int, woman: bool) -> str:
         ending = self._rng.choice(self.styles[style]["women" if woman else "men"])
         return (self._syllables(style, self._rng.choice((1, 1, 2)), closed=False) + ending).capitalize()
 
-    def surname(self, style: int) -> str:
-        """A family name."""
+    def _surname(self, style: int) -> str:
         name = self._syllables(style, self._rng.choice((1, 2, 2))) + self._rng.choice(self.styles[style]["surnames"])
         return name.capitalize()
 
@@ -65,8 +63,8 @@ class Namer:
 
         def make() -> str:
             fields = {"city": city, "city2": city2, "ordinal": rng.choice(self._patterns["ordinals"])}
-            fields |= {name: self.surname(style) for name in ("surname", "surname2")}
-            fields |= {"field": rng.choice(words["fields"]), "given": self.given(style, rng.random() < 0.5)}
+            fields |= {name: self._surname(style) for name in ("surname", "surname2")}
+            fields |= {"field": rng.choice(words["fields"]), "given": self._given(style, rng.random() < 0.5)}
             fields |= {name: rng.choice(words["adjectives"]) for name in ("adjective", "adjective2")}
             fields |= {name: rng.choice(words["nouns"]) for name in ("noun", "noun2")}
             return rng.choice(patterns).format(**fields)

@@ -16,7 +16,6 @@ PACKAGE = "agentrl.envs.multihop.world"
 FILES = ("names.toml", "relations.toml", "prose.toml")
 LITERALS = ("year", "number")
 Text = str | tuple["Text", ...] | list["Text"]  # words, one after the other (a tuple) or a choice among them (a list)
-Draw = Callable[[], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ def parse(source: str) -> Text:
     return tuple(levels[0][0])
 
 
-def choose(text: Text, draw: Draw) -> str:
+def choose(text: Text, draw: Callable[[], float]) -> str:
     """The sentence with every choice made."""
     if isinstance(text, str):
         return text
