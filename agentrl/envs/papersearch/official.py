@@ -8,7 +8,6 @@ import logging
 import re
 import zlib
 from collections.abc import Iterator
-from functools import partial
 from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
@@ -158,10 +157,10 @@ class OfficialLibrary(Library):
         stats = [(path.name, path.stat()) for kind in kinds for path in files_of(self._folder, kind)]
         told = json.dumps([VERSION, [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]])
         print_of_files = blake2b(told.encode(), digest_size=8).hexdigest()
-        home, documents = f"papersearch/files-{print_of_files}", partial(_documents, self._folder)
+        home = f"papersearch/files-{print_of_files}"
         with progress_bar("reading papers, once"):
-            self._arrays = kept_arrays(cache_dir() / home / "papers.arrays", partial(_arrays_of, self._folder))
-        self.index = kept_index(home, documents, "indexing papers, once", fingerprint=print_of_files)
+            self._arrays = kept_arrays(cache_dir() / home / "papers.arrays", self._read_arrays)
+        self.index = kept_index(home, self._documents, "indexing papers, once", fingerprint=print_of_files)
         self._keys, self._key_numbers = self._arrays.array("keys"), self._arrays.array("key_numbers")
         self._scores = self._read_scores()
         self.scored = bool(self._scores)
@@ -180,6 +179,37 @@ class OfficialLibrary(Library):
 
     def _paper(self, number: int) -> Paper:
         return msgspec.json.decode(self.index.notes([number])[0], type=Paper)
+
+    # ------------------------------------------------------------------ what is kept
+
+    def _documents(self) -> Iterator[tuple[str, str, str]]:
+        """For the index: a name that sorts like the number, the text, and as a note the whole paper."""
+        for number, (_, paper) in enumerate(read_papers(self._folder)[0]):
+            yield f"{number:09}", f"{paper.title}. {paper.abstract}", msgspec.json.encode(paper).decode()
+
+    def _read_arrays(self) -> dict[str, np.ndarray]:
+        """Citations, and numbers of papers by hashes of their ids and titles."""
+        papers, cites = read_papers(self._folder)
+        numbers = {key: number for number, (key, _) in enumerate(papers)}
+        pairs = {
+            (numbers[key], numbers[other]) for key, others in cites.items() for other in others if other in numbers
+        }
+        for _, line in lines_of(self._folder, "citations", CitationLine):
+            citing, cited = (numbers.get(str(name)) for name in (line.citingcorpusid, line.citedcorpusid))
+            if citing is not None and cited is not None:
+                pairs.add((citing, cited))
+        keys: dict[int, int] = {}
+        for number, (_, paper) in enumerate(papers):
+            keys.setdefault(_hash(f"id {paper_key(paper.id)}"), number)
+            keys.setdefault(_hash(f"title {title_key(paper.title)}"), number)
+        hashes = sorted(keys)
+        both = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+        moments = np.array([int(paper.year[:4]) if paper.year.isdecimal() else 0 for _, paper in papers], np.int64)
+        return {
+            "keys": np.array(hashes, np.uint64),
+            "key_numbers": np.array([keys[each] for each in hashes], np.int64),
+            **citation_arrays(both[:, 0], both[:, 1], moments),
+        }
 
     # ------------------------------------------------------------------ questions
 
@@ -223,38 +253,6 @@ class OfficialLibrary(Library):
         papers = np.array(sorted(number for number, grade in grades.items() if grade >= LOWEST), np.int64)
         scores = np.array([grades[number] for number in papers.tolist()])
         return Question(text, {}, papers, scores, relevant, absent=len(pairs) - len(known))
-
-
-# ---------------------------------------------------------------------- what is kept
-
-
-def _documents(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """For the index: a name that sorts like the number, the text, and as a note the whole paper."""
-    for number, (_, paper) in enumerate(read_papers(folder)[0]):
-        yield f"{number:09}", f"{paper.title}. {paper.abstract}", msgspec.json.encode(paper).decode()
-
-
-def _arrays_of(folder: Path) -> dict[str, np.ndarray]:
-    """Citations, and numbers of papers by hashes of their ids and titles."""
-    papers, cites = read_papers(folder)
-    numbers = {key: number for number, (key, _) in enumerate(papers)}
-    pairs = {(numbers[key], numbers[other]) for key, others in cites.items() for other in others if other in numbers}
-    for _, line in lines_of(folder, "citations", CitationLine):
-        citing, cited = (numbers.get(str(name)) for name in (line.citingcorpusid, line.citedcorpusid))
-        if citing is not None and cited is not None:
-            pairs.add((citing, cited))
-    keys: dict[int, int] = {}
-    for number, (_, paper) in enumerate(papers):
-        keys.setdefault(_hash(f"id {paper_key(paper.id)}"), number)
-        keys.setdefault(_hash(f"title {title_key(paper.title)}"), number)
-    hashes = sorted(keys)
-    both = np.array(sorted(pairs), np.int64).reshape(-1, 2)
-    moments = np.array([int(paper.year[:4]) if paper.year.isdecimal() else 0 for _, paper in papers], np.int64)
-    return {
-        "keys": np.array(hashes, np.uint64),
-        "key_numbers": np.array([keys[each] for each in hashes], np.int64),
-        **citation_arrays(both[:, 0], both[:, 1], moments),
-    }
 
 
 def _hash(key: str) -> int:
