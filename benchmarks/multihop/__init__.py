@@ -18,10 +18,9 @@ import gymnasium as gym
 
 import agentrl
 from agentrl.core.measure import machine, rates, result
-from agentrl.envs.multihop.answers import exact_match
 from agentrl.envs.multihop.collection import Collection
 from agentrl.envs.multihop.players import commonest
-from agentrl.envs.multihop.questions import Question
+from agentrl.envs.multihop.questions import Question, exact_match
 from benchmarks.search import peer_cases, search_cases
 
 ENV, SIZE, SMALL = "agentrl/MultiHopQA-Text-v0", 20_000, 1_000

@@ -17,10 +17,9 @@ from agentrl.core.spaces import AnyText
 from agentrl.envs.common.calls import Call, TextTool, TextToolEnv
 from agentrl.envs.common.search.encoders import PACKAGE
 from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, plain, read_turn
-from agentrl.envs.multihop.answers import exact_match, f1
 from agentrl.envs.multihop.collection import RANKINGS
 from agentrl.envs.multihop.opening import open_collection
-from agentrl.envs.multihop.questions import Find, Question
+from agentrl.envs.multihop.questions import Find, Question, exact_match, f1
 from agentrl.envs.multihop.state import Made, Saved, SearchState
 
 MOST_CALLS = 16  # of a turn

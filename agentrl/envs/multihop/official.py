@@ -20,9 +20,8 @@ from agentrl.core.files import read_regular, sha256_of
 from agentrl.envs.common.json_values import json_values
 from agentrl.envs.common.search import kept_index
 from agentrl.envs.multihop.actions import MAX_ANSWER, plain
-from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection, documents, kept_questions
-from agentrl.envs.multihop.questions import Find, Question
+from agentrl.envs.multihop.questions import Find, Question, normalised
 
 VERSION = 1
 CUTS = ("hash", "none")

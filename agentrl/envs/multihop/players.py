@@ -11,8 +11,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import CLOSE, OPEN
 from agentrl.envs.common.players import ScriptedPlayer
 from agentrl.envs.multihop.actions import MAX_ANSWER, plain
-from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection
+from agentrl.envs.multihop.questions import normalised
 
 NO_BRACKETS = str.maketrans("()", "  ")
 

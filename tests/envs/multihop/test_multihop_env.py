@@ -16,8 +16,8 @@ import agentrl
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.calls import Call
 from agentrl.envs.multihop.actions import MAX_ANSWER, MAX_QUERY, read_turn
-from agentrl.envs.multihop.answers import exact_match, f1, normalised
 from agentrl.envs.multihop.env import MultiHopQAEnv
+from agentrl.envs.multihop.questions import exact_match, f1, normalised
 from agentrl.wrappers import Reasoning, ToolCalls
 from tests.envs.multihop.question_kit import SMALL, play, small_env
 

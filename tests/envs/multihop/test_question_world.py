@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from agentrl.core.env import SPLITS
-from agentrl.envs.multihop.answers import normalised
 from agentrl.envs.multihop.collection import Collection
 from agentrl.envs.multihop.env import MultiHopQAEnv
-from agentrl.envs.multihop.questions import Question
+from agentrl.envs.multihop.questions import Question, normalised
 from agentrl.envs.multihop.world.asking import Asker, Program, execute
 from agentrl.envs.multihop.world.graph import World
 from agentrl.envs.multihop.world.pages import shown_number

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
-from agentrl.envs.multihop.answers import normalised
-from agentrl.envs.multihop.questions import Find, Question
+from agentrl.envs.multihop.questions import Find, Question, normalised
 from agentrl.envs.multihop.world.graph import Entity, World
 from agentrl.envs.multihop.world.pages import fields_of, shown_number
 from agentrl.envs.multihop.world.relations import Relation, relations

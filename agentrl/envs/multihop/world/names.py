@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from agentrl.envs.common.data_files import data_file
-from agentrl.envs.multihop.answers import normalised
+from agentrl.envs.multihop.questions import normalised
 from agentrl.envs.multihop.world.relations import PACKAGE
 
 TRIES = 200
