@@ -14,7 +14,7 @@ from typing import NamedTuple
 from agentrl.envs.multihop.questions import Find, Question, normalised
 from agentrl.envs.multihop.world.graph import Entity, World
 from agentrl.envs.multihop.world.pages import fields_of, shown_number
-from agentrl.envs.multihop.world.relations import Relation, relations
+from agentrl.envs.multihop.world.relations import Relation, relations_of
 
 GROUPS = (
     *(("composition", hops) for hops in (2, 3, 4)),
@@ -116,7 +116,7 @@ class Asker:
 
     def _bridge(self, hops: int) -> Draft | None:
         rng, start = self._rng, self._rng.choice(self._pages)
-        told = [each for each in relations().get(start.kind, ()) if each.name in start.facts and each.clue]
+        told = [each for each in relations_of(start.kind) if each.name in start.facts and each.clue]
         if len(told) < 2:
             return None
         clues = rng.sample(told, 2)
@@ -138,7 +138,7 @@ class Asker:
         second = rng.choice(self._alike[first.kind, first.noun])
         before = MAKER_OF.get(first.kind, "") if hops == 4 and rng.random() < 0.5 else ""
         pair = [self._world.entities[each.facts[before]] if before else each for each in (first, second)]
-        by = next((each for each in relations().get(pair[0].kind, ()) if each.least), None)
+        by = next((each for each in relations_of(pair[0].kind) if each.least), None)
         if by is None or len({first, second, *pair}) < (4 if before else 2):
             return None
         if any(each.split != self._split for each in pair) or len({each.values[by.name] for each in pair}) < 2:
@@ -151,7 +151,7 @@ class Asker:
             return None
         names = [named(each) for each in (first, second)]
         if before:
-            lead = next(each for each in relations()[first.kind] if each.name == before)
+            lead = next(each for each in relations_of(first.kind) if each.name == before)
             names = [rng.choice(lead.np).format(**{**fields_of(first), "x": name}) for name in names]
         ask = self._asked(f"that {'person' if winner.kind == 'person' else winner.noun}", steps)
         how = rng.choice(by.least if least else by.most)
@@ -172,7 +172,7 @@ class Asker:
         steps: Steps = []
         here, seen = start, {start, *avoid}
         for left in reversed(range(count)):
-            open_ = [each for each in relations().get(here.kind, ()) if each.name not in but]
+            open_ = [each for each in relations_of(here.kind) if each.name not in but]
             open_ = [each for each in open_ if (left == 0 and each.is_literal) or each.name in here.facts]
             if not open_:
                 return []

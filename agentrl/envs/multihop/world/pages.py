@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.multihop.world.graph import Entity, World
-from agentrl.envs.multihop.world.relations import choose, relations, sentences, work_words
+from agentrl.envs.multihop.world.relations import choose, relations_of, sentences, work_words
 
 FILLS = (2, 3, 3, 4)  # sentences on a page that state no fact of the graph
 
@@ -15,7 +15,7 @@ def page_text(world: World, entity: Entity) -> str:
     """The text of a page, the same at every call."""
     rng = Random(f"page {world.seed} {entity.number}")
     fields, said = fields_of(entity), []
-    for relation in relations().get(entity.kind, ()):
+    for relation in relations_of(entity.kind):
         if relation.name in entity.facts:
             stated = world.entities[entity.facts[relation.name]].title
             line = choose(relation.says[int(rng.random() * len(relation.says))], rng.random)

@@ -14,7 +14,6 @@ from agentrl.envs.common.data_files import data_file
 
 PACKAGE = "agentrl.envs.multihop.world"
 FILES = ("names.toml", "relations.toml", "prose.toml")
-LITERALS = ("year", "number")
 Text = str | tuple["Text", ...] | list["Text"]  # words, one after the other (a tuple) or a choice among them (a list)
 
 
@@ -22,7 +21,6 @@ Text = str | tuple["Text", ...] | list["Text"]  # words, one after the other (a 
 class Relation:
     """One fact that a page states of its subject."""
 
-    kind: str  # of the subject
     name: str
     target: str  # kind of what is stated; "university" is a kind of organisation, "year" and "number" are no pages
     says: tuple[Text, ...]
@@ -35,7 +33,7 @@ class Relation:
     @property
     def is_literal(self) -> bool:
         """Is what is stated a number, with no page of its own?"""
-        return self.target in LITERALS
+        return self.target in ("year", "number")
 
 
 @cache
@@ -45,15 +43,10 @@ def data_digest() -> str:
 
 
 @cache
-def relations() -> dict[str, tuple[Relation, ...]]:
-    """Kind of a page -> what it states."""
-    found = data_file(PACKAGE, "relations.toml")
-    return {
-        kind: tuple(
-            Relation(kind, name, **{**row, "says": tuple(map(parse, row["says"]))}) for name, row in rows.items()
-        )
-        for kind, rows in found.items()
-    }
+def relations_of(kind: str) -> tuple[Relation, ...]:
+    """What pages of a kind state."""
+    rows = data_file(PACKAGE, "relations.toml").get(kind, {})
+    return tuple(Relation(name, **{**row, "says": tuple(map(parse, row["says"]))}) for name, row in rows.items())
 
 
 @cache
