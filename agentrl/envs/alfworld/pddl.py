@@ -174,21 +174,19 @@ def _facts_of(part: Words) -> Iterator[list[str]]:
 
 def write_problem(game: Game) -> str:
     """A game as a problem of ALFWorld's domain, without the types that it has nothing of."""
-    types = {each.type for each in game.receptacles}, {each.type for each in game.things}
-    fits = sorted(pair for pair in game.fits if pair[0] in types[0] and pair[1] in types[1])
-    declared: dict[str, set[str]] = {
+    receptacle_types, thing_types = ({each.type for each in some} for some in (game.receptacles, game.things))
+    fits = sorted(pair for pair in game.fits if pair[0] in receptacle_types and pair[1] in thing_types)
+    places = {game.start, *(each.place for each in game.receptacles)}.union(*(each.places for each in game.things))
+    # The domain and the goal name these, so they must be there.
+    receptacle_types |= {"sink", "sinkbasin", "microwave", "fridge", game.goal.receptacle}
+    thing_types |= {"knife", "butterknife", game.goal.thing}
+    declared = {
         "receptacle": {each.id for each in game.receptacles},
         "object": {each.id for each in game.things},
-        "location": {game.start, *(each.place for each in game.receptacles)}.union(
-            *(each.places for each in game.things)
-        ),
-        "rtype": {f"{each.type}type" for each in game.receptacles if each.type},
-        "otype": {f"{each.type}type" for each in game.things if each.type},
+        "location": places,
+        "rtype": {f"{each}type" for each in receptacle_types if each},
+        "otype": {f"{each}type" for each in thing_types if each},
     }
-    # The domain names these, so they must be there.
-    declared["rtype"] |= {"sinktype", "sinkbasintype", "microwavetype", "fridgetype"}
-    declared["rtype"] |= {f"{game.goal.receptacle}type"} if game.goal.receptacle else set()
-    declared["otype"] |= {"knifetype", "butterknifetype", f"{game.goal.thing}type"}
     names = "".join(f"  {name} - {kind}\n" for kind, names in declared.items() for name in sorted(names))
     facts = "".join(f"  ({' '.join(fact)})\n" for fact in _facts(game, fits))
     head = f"(define (problem game)\n(:domain alfred)\n(:objects\n  agent1 - agent\n{names})\n"
