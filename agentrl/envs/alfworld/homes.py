@@ -59,13 +59,8 @@ def tables() -> dict[str, Any]:
         name.lower(): kind(on, on, "use" if "Lamp" in name else "", most) for name, (on, most) in data["fixed"].items()
     }
     rooms = {kind: {name.lower(): counts for name, counts in data[kind].items()} for kind in ROOMS}
-    return {"things": things, "kinds": things | fixed, "rooms": rooms, "tasks": data["tasks"]}
-
-
-@cache
-def fits() -> frozenset[tuple[str, str]]:
-    """All pairs of a receptacle's type and a thing's that go together."""
-    return frozenset((receptacle, name) for name, kind in tables()["things"].items() for receptacle in kind.fits)
+    fits = frozenset((receptacle, name) for name, each in things.items() for receptacle in each.fits)  # in types
+    return {"kinds": things | fixed, "fits": fits, "rooms": rooms, "tasks": data["tasks"]}
 
 
 def _draws(*parts: int) -> Iterator[float]:
@@ -155,7 +150,7 @@ def build(task: str, wording: Wording) -> Game:
     goal = _goal(family_of(task), counts, here, kind, draws)
     things = tuple(thing for name, count in counts.items() for thing in _lay(name, count, here, goal, draws))
     instruction = goal.instruction(int(next(draws) * 2))
-    return Game(task, here.receptacles, things, fits(), START, goal, instruction, wording)
+    return Game(task, here.receptacles, things, tables()["fits"], START, goal, instruction, wording)
 
 
 def _lay(name: str, count: int, here: Stock, goal: Goal, draws: Iterator[float]) -> Iterator[Thing]:
@@ -206,7 +201,7 @@ def rebuilt_room(
 ) -> Game:
     """A room of ours with a given goal and given numbers of things, for a scene whose arrangement is not known."""
     receptacles, kinds = room(kind, number % PER_KIND), tables()["kinds"]
-    known = {"", *tables()["rooms"][kind], *(each for each, _ in fits())}
+    known = {"", *tables()["rooms"][kind], *(each for each, _ in tables()["fits"])}
     if goal.thing not in kinds or (goal.lamp or goal.thing) not in kinds or goal.receptacle not in known:
         raise ConfigError(f"{name}: its goal must name things and receptacles of the benchmark; got {goal}")
     if goal.receptacle and all(each.type != goal.receptacle for each in receptacles):
@@ -225,4 +220,4 @@ def rebuilt_room(
     things = tuple(
         thing for each, count in numbers.items() for thing in _lay(each, min(count, MOST_ALIKE), here, goal, draws)
     )
-    return Game(name, receptacles, things, fits(), START, goal, goal.instruction(), wording)
+    return Game(name, receptacles, things, tables()["fits"], START, goal, goal.instruction(), wording)
