@@ -27,7 +27,7 @@ class TextTool(NamedTuple):
     meaning: str = ""
 
 
-class TextToolEnv(AgentEnv[Any, str]):
+class TextToolEnv(AgentEnv[Any, Any]):
     """An environment that is played by such tools. What remains for a family is `tool_action`."""
 
     text_tools: ClassVar[tuple[TextTool, ...]]
