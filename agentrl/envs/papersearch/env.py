@@ -73,11 +73,6 @@ class Listed(NamedTuple):
     expanded: bool
 
 
-def _key(call: Call) -> Call:
-    """Equal for calls that bring the same."""
-    return Call(call.tool, call.argument.casefold())
-
-
 class PaperSearchEnv(TextToolEnv):
     """Find the papers that a research question asks for, by searches and along citations.
 
@@ -239,7 +234,7 @@ class PaperSearchEnv(TextToolEnv):
         self._task_id = task
         self._asked: Question = self.library.question(task)
         self._wanted = frozenset(self._asked.relevant.tolist())
-        self._done: dict[Call, Call] = {}  # searches and expansions, as they are compared: as they were written
+        self._done: dict[str, Call] = {}  # searches and expansions, by their text without regard to case
         self._pool: dict[int, float] = {}  # number of a paper -> grade, in the order in which they were found
         self._expanded: set[int] = set()
         self._repeated = self._invalid = 0
@@ -273,7 +268,7 @@ class PaperSearchEnv(TextToolEnv):
             if (number := self.library.number(call.argument)) is None or number not in self._pool:
                 return Outcome({}, valid=False, feedback=f"{quote(call.argument)} is not the id of a paper in the pool")
             call = Call(EXPAND, self.library.paper_id(number))
-        if _key(call) in self._done:
+        if str(call).casefold() in self._done:
             self._repeated += 1
             return Outcome({"repeated": FAULT}, effective=False, feedback=f"{self._said(call)} was done before.")
         grades, seen = self._run_call(call)
@@ -296,7 +291,7 @@ class PaperSearchEnv(TextToolEnv):
             if number not in self._pool and (grade > 0 or not self.library.scored):
                 self._pool[number] = grade
                 fresh.append(grade)
-        self._done[_key(call)] = call
+        self._done[str(call).casefold()] = call
         return fresh, len(found)
 
     def _pay(self, grades: list[float]) -> float:
@@ -463,7 +458,7 @@ class PaperSearchEnv(TextToolEnv):
         if len(saved.done) > self.max_turns * self.max_actions_per_turn:
             raise ValueError("it has more calls than an episode can have")
         for call in saved.done:
-            if _key(call) in self._done or call.tool not in (SEARCH, EXPAND):
+            if str(call).casefold() in self._done or call.tool not in (SEARCH, EXPAND):
                 raise ValueError("it has a call that cannot have been made")
             if call.tool == EXPAND and self.library.number(call.argument) not in self._pool:
                 raise ValueError("it has expanded a paper that is not in the pool")

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from hashlib import blake2b
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -122,11 +122,10 @@ def title_key(title: str) -> str:
 # ---------------------------------------------------------------------- papers
 
 
-def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[str]]]:
-    """Every paper with the id that citations use, and under that id what its own line says it cites."""
+def read_papers(folder: Path) -> dict[str, tuple[Paper, list[str]]]:
+    """Every paper under the id that citations use, and what its own line says it cites."""
     abstracts = {str(line.corpusid): line.abstract for _, line in lines_of(folder, "abstracts", AbstractLine)}
-    found: dict[str, Paper] = {}
-    cites: dict[str, list[str]] = {}
+    found: dict[str, tuple[Paper, list[str]]] = {}
     seen: set[str] = set()
     for place, line in lines_of(folder, "papers", PaperLine):
         names = (line.corpusid, line.paperId, line.paper_id, line.id)  # under one of these citations know it
@@ -140,9 +139,9 @@ def read_papers(folder: Path) -> tuple[list[tuple[str, Paper]], dict[str, list[s
             people = (each.get("name", "") if isinstance(each, dict) else each for each in line.authors or [])
             abstract = line.abstract or line.paperAbstract or abstracts.get(key) or ""
             title, abstract, year, venue = map(plain, (line.title, abstract, str(line.year or ""), line.venue or ""))
-            found[key] = Paper(shown_as, title, abstract, tuple(plain(str(each)) for each in people), year, venue)
-            cites[key] = line.outCitations
-    return list(found.items()), cites
+            authors = tuple(plain(str(each)) for each in people)
+            found[key] = Paper(shown_as, title, abstract, authors, year, venue), line.outCitations
+    return found
 
 
 class OfficialLibrary(Library):
@@ -184,27 +183,29 @@ class OfficialLibrary(Library):
 
     def _documents(self) -> Iterator[tuple[str, str, str]]:
         """For the index: a name that sorts like the number, the text, and as a note the whole paper."""
-        for number, (_, paper) in enumerate(read_papers(self._folder)[0]):
+        for number, (paper, _) in enumerate(read_papers(self._folder).values()):
             yield f"{number:09}", f"{paper.title}. {paper.abstract}", msgspec.json.encode(paper).decode()
 
     def _read_arrays(self) -> dict[str, np.ndarray]:
         """Citations, and numbers of papers by hashes of their ids and titles."""
-        papers, cites = read_papers(self._folder)
-        numbers = {key: number for number, (key, _) in enumerate(papers)}
+        papers = read_papers(self._folder)
+        numbers = {key: number for number, key in enumerate(papers)}
+        named = ((key, other) for key, (_, others) in papers.items() for other in others)
+        lines = (line for _, line in lines_of(self._folder, "citations", CitationLine))
+        listed = ((str(line.citingcorpusid), str(line.citedcorpusid)) for line in lines)
         pairs = {
-            (numbers[key], numbers[other]) for key, others in cites.items() for other in others if other in numbers
+            (numbers[citing], numbers[cited])
+            for citing, cited in chain(named, listed)
+            if citing in numbers and cited in numbers
         }
-        for _, line in lines_of(self._folder, "citations", CitationLine):
-            citing, cited = (numbers.get(str(name)) for name in (line.citingcorpusid, line.citedcorpusid))
-            if citing is not None and cited is not None:
-                pairs.add((citing, cited))
         keys: dict[int, int] = {}
-        for number, (_, paper) in enumerate(papers):
+        for number, (paper, _) in enumerate(papers.values()):
             keys.setdefault(_hash(f"id {paper_key(paper.id)}"), number)
             keys.setdefault(_hash(f"title {title_key(paper.title)}"), number)
         hashes = sorted(keys)
         both = np.array(sorted(pairs), np.int64).reshape(-1, 2)
-        moments = np.array([int(paper.year[:4]) if paper.year.isdecimal() else 0 for _, paper in papers], np.int64)
+        years = (paper.year for paper, _ in papers.values())
+        moments = np.array([int(year[:4]) if year.isdecimal() else 0 for year in years], np.int64)
         return {
             "keys": np.array(hashes, np.uint64),
             "key_numbers": np.array([keys[each] for each in hashes], np.int64),
