@@ -35,11 +35,8 @@ def room_picture(world: World, size: int) -> np.ndarray:
             picture.paste(tile, (round(box[0]), round(top)))
         if place == world.here:
             spot = _beside(box, spot)
-    radius = 9 * unit
-    pen.ellipse(
-        (spot[0] - radius, spot[1] - radius, spot[0] + radius, spot[1] + radius), fill=AGENT, outline=PAPER,
-        width=max(1, round(2 * unit)),
-    )  # fmt: skip
+    (x, y), radius, thick = spot, 9 * unit, max(1, round(2 * unit))
+    pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=AGENT, outline=PAPER, width=thick)
     _legend(pen, size, unit)
     _panel(pen, world, size, unit)
     return np.asarray(picture).copy()
@@ -78,16 +75,11 @@ def _tile(name: str, width: int, height: int, fill: tuple[int, int, int], faced:
     thick = max(1, round((3 if faced else 1) * unit))
     pen.rectangle((0, 0, width - 1, height - 1), outline=AGENT if faced else PALE, width=thick)
     text = name.replace(" ", "\n") if height > 28 * unit else name
-    font = _font(_fitting(text, round(width - 5 * unit), 11.0 * unit))
+    largest = 11.0 * unit
+    widest = max(_font(largest).getlength(word) for word in text.split("\n"))
+    font = _font(max(largest / 2, min(largest, largest * round(width - 5 * unit) / widest)))
     pen.multiline_text((width / 2, height / 2), text, fill=INK, font=font, anchor="mm", align="center", spacing=0)
     return tile
-
-
-@lru_cache(maxsize=4096)
-def _fitting(text: str, width: int, largest: float) -> float:
-    """The largest size, down to half of it, at which a text is no wider."""
-    widest = max(_font(largest).getlength(word) for word in text.split("\n"))
-    return max(largest / 2, min(largest, largest * width / widest))
 
 
 @lru_cache(maxsize=64)
