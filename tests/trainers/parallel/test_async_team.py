@@ -125,9 +125,9 @@ def test_an_exact_run_of_which_a_process_was_killed_ends_with_the_same_bits(outc
 def test_a_run_that_goes_on_with_other_numbers_of_processes_trains_on_every_group_once(outcomes, root) -> None:
     assert outcomes["two"]["codes"] == [1, -9] and outcomes["one"]["codes"] == [-9], outcomes["two"]["said"]
     assert_done(outcomes["two again"])
-    for name in ("one", "two again"):
-        assert "groups of episodes that were under way begin again" in outcomes[name]["said"][0]
+    assert "groups of episodes that were under way begin again" in outcomes["two again"]["said"][0]
     told, trained = lines(root / "moved", "train"), numbers_trained_on(root / "moved")
+    assert sum(line["async"]["begun_again"] > 0 for line in told) == 2  # what a killed process said may be lost
     assert all(line["episodes"] == EPISODES == sum(line["async"]["staleness"].values()) for line in told)
     assert max(line["loss"]["staleness_max"] for line in told) <= 2
     groups = trained[::SIZE]
