@@ -45,8 +45,8 @@ BUDGETS = {
     "one-move": Budget(1000, mistake_rate=0.25, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
     # A tiny vision-language model that reasons about small rooms: sixty tokens a reply. Imitation wants a GPU.
     "sokoban-seen": Budget(600, 0.4, iterations=15, episodes=96, evaluations=1, eval_episodes=200, lr=5e-4),
-    # Errands and questions in words: eleven turns of 130 tokens, or four of 200; a quarter of an hour a run. From half
-    # as many steps of imitation, ten iterations of 64 episodes added nothing. A real model plays the longer tasks.
+    # Errands and questions in words: eleven turns of 130 tokens, or four of 200; a quarter of an hour a run. From 700
+    # steps of imitation, ten iterations of 64 episodes added nothing. A real model plays the longer tasks.
     "homes": Budget(3000, mistake_rate=0.1, iterations=30, episodes=128, evaluations=2, eval_episodes=150, lr=1e-3),
     "questions": Budget(1500, mistake_rate=0.1, iterations=30, episodes=128, evaluations=2, eval_episodes=125, lr=1e-3),
     "homes-smollm2": Budget(
