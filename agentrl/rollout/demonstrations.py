@@ -1,4 +1,4 @@
-"""Demonstrations: the oracle's turns, some replaced by random ones, in the tokens of a language model.
+"""Demonstrations: turns of the oracle or of another player, some replaced by random ones, in the tokens of a model.
 
 For continuous control: the oracle's actions with noise.
 """
@@ -15,10 +15,12 @@ from gymnasium import spaces
 
 from agentrl.core.arguments import finite_number, number_from_zero
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation, require_envs
+from agentrl.core.policy import Conversation, Generation, Message, Policy, require_envs
 from agentrl.core.seeding import mixed_seed
+from agentrl.policies import load_policy
 from agentrl.policies.oracle import gold_action
 from agentrl.policies.random import RandomPolicy
+from agentrl.rollout.prompts import user_message
 
 MISTAKES = ("random", "hasty")
 PLAYERS = ("oracle", "random:0.3", "hasty:0.5", "random")  # good and bad episodes: shares of mistakes
@@ -27,19 +29,23 @@ WALKS = 4  # of which the description least like the truth is taken; at a dead e
 GOLD = "gold"  # in a step's `sampling`: what the oracle would have done, where noise was added to it
 
 
-class _Draws(NamedTuple):
-    """Random numbers of an episode, apart for what is played and what is said: one does not change the other."""
+class _Episode(NamedTuple):
+    """Random numbers, apart for what is played and what is said: one does not change the other. And the dialogue."""
 
     mistakes: np.random.Generator
     descriptions: np.random.Generator
+    dialogue: list[Message]  # observations and bare turns, as a player without the truth reads them
 
 
 class Demonstrator:
     """Plays what is right, except in a share `mistake_rate` of the turns.
 
-    There it plays at random (`mistake_kind="random"`), or is hasty: it sees the first right action and repeats it for
-    the whole turn without looking further, or takes the shortcut that the environment names (`mistake_kind="hasty"`).
-    Random mistakes blur what is learned; hasty ones teach a habit, which practice has to break.
+    What is right the environment's oracle says; or, with `player`, a scripted policy, which may not know the truth and
+    then teaches how to find it. It reads the whole dialogue, whatever the prompts show of it.
+
+    A mistake is a random turn (`mistake_kind="random"`), or a hasty one: the first right action, repeated for the whole
+    turn without looking further, or the shortcut that the environment names (`mistake_kind="hasty"`). Random mistakes
+    blur what is learned; hasty ones teach a habit, which practice has to break.
 
     With the `Reasoning` wrapper it writes the whole reply, and writes the truth: also a foolish turn is described as
     what it is and does. Only in a share `description_noise` of the turns observation and prediction tell of a place
@@ -56,6 +62,7 @@ class Demonstrator:
         self,
         loaded: Any = None,
         *,
+        player: str = "oracle",
         mistake_rate: float = 0.0,
         mistake_kind: str = "random",
         description_noise: float = 0.0,
@@ -69,7 +76,8 @@ class Demonstrator:
         self.loaded, self.mistake_rate, self.mistake_kind, self.seed = loaded, mistake_rate, mistake_kind, seed
         self.description_noise = description_noise
         self._random, self._walker = (RandomPolicy(seed=mixed_seed(seed, stream)) for stream in (1, 3))
-        self._streams: WeakKeyDictionary[gym.Env, tuple[Any, _Draws]] = WeakKeyDictionary()
+        self._player: Policy | None = None if player == "oracle" else load_policy(player, seed=mixed_seed(seed, 5))
+        self._episodes: WeakKeyDictionary[gym.Env, tuple[Any, _Episode]] = WeakKeyDictionary()
         if loaded is not None:
             from agentrl.models.loading import tokenizer_hash
 
@@ -82,11 +90,19 @@ class Demonstrator:
         return [self._reply(conversation, env) for conversation, env in zip(conversations, chosen, strict=True)]
 
     def _reply(self, conversation: Conversation, env: gym.Env) -> Generation:
-        base, text = env.unwrapped, env.get_wrapper_attr("oracle")()
+        base = env.unwrapped
+        episode = self._episode(base)
+        if self._player is None:
+            text = env.get_wrapper_attr("oracle")()
+        else:
+            seen = conversation[-1].get("observation", {"text": conversation[-1]["content"]})
+            episode.dialogue.append(user_message(seen))
+            text = self._player.act([episode.dialogue], [base])[0].text
         if text is None:
             text = self._random.sample(env)
-        elif self._draws(base).mistakes.random() < self.mistake_rate:
+        elif episode.mistakes.random() < self.mistake_rate:
             text = hasty(base, text) if self.mistake_kind == "hasty" else self._random.sample(env)
+        episode.dialogue.append({"role": "assistant", "content": text})
         if env.has_wrapper_attr("truthful"):
             text = self._described(env, text)
         if self.loaded is None:
@@ -97,19 +113,20 @@ class Demonstrator:
         ids = [*self.loaded.encoder.text_ids(text), end]
         return Generation(text=text, action=text, token_ids=ids, prompt_ids=self.encode(conversation).ids)
 
-    def _draws(self, base: Any) -> _Draws:
-        """The episode's; a seeded reset gives an environment a new generator, which tells a new episode."""
-        source, draws = self._streams.get(base, (None, None))
-        if draws is None or source is not base.np_random:
-            draws = _Draws(*(np.random.default_rng(mixed_seed(self.seed, n, base.np_random_seed)) for n in (2, 4)))
-            self._streams[base] = (base.np_random, draws)
-        return draws
+    def _episode(self, base: Any) -> _Episode:
+        """The present one; a seeded reset gives an environment a new generator, which tells a new episode."""
+        source, episode = self._episodes.get(base, (None, None))
+        if episode is None or source is not base.np_random:
+            mistakes, words = (np.random.default_rng(mixed_seed(self.seed, n, base.np_random_seed)) for n in (2, 4))
+            episode = _Episode(mistakes, words, [])
+            self._episodes[base] = (base.np_random, episode)
+        return episode
 
     def _described(self, env: gym.Env, turn: str) -> str:
         """The turn with a description of what is seen: the truth or, in a share of the turns, of another place."""
         tell = env.get_wrapper_attr("truthful")
         truth = tell(turn)
-        if not self.description_noise or self._draws(env.unwrapped).descriptions.random() >= self.description_noise:
+        if not self.description_noise or self._episode(env.unwrapped).descriptions.random() >= self.description_noise:
             return truth
         walks = [[self._walker.sample(env) for _ in range(DETOUR)] for _ in range(WALKS)]
         return min((tell(turn, walk) for walk in walks), key=lambda said: likeness(said, truth))

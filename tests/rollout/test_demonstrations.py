@@ -11,12 +11,16 @@ import pytest
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Policy
 from agentrl.models.loading import LoadedModel, load_model
+from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
+from agentrl.rollout.prompts import prompt_at
 from agentrl.rollout.trajectory import Trajectory
 
 LAKE = EnvSpec("agentrl/FrozenLake-Text-v0")
+HOMES = EnvSpec("agentrl/ALFWorld-Text-v0")
 THINKING = EnvSpec(LAKE.id, {}, ({"wrapper": "Reasoning", "strategy": "grounding_worldmodeling"},))
 JUDGED = EnvSpec(LAKE.id, {}, (*THINKING.wrappers, {"wrapper": "ReasoningReward", "judge": "rule"}))
 
@@ -26,7 +30,7 @@ def engine() -> LoadedModel:
     return load_model("tiny-text", device="cpu", dtype="float32")
 
 
-def demonstrated(teacher: Demonstrator, spec: EnvSpec = LAKE, count: int = 12, **more: Any) -> list[Trajectory]:
+def demonstrated(teacher: Policy, spec: EnvSpec = LAKE, count: int = 12, **more: Any) -> list[Trajectory]:
     collector = Collector([spec], teacher, **more)
     found = collector.collect([Start(seed, id=str(seed)) for seed in range(count)]).trajectories
     collector.close()
@@ -116,6 +120,40 @@ def test_mistakes_of_a_smaller_share_are_mistakes_of_a_larger_one() -> None:
     few = demonstrated(Demonstrator(mistake_rate=0.2), count=20)
     same = [a.steps[0].action == b.steps[0].action for a, b in zip(right, few, strict=True)]
     assert 10 <= sum(same) < 20
+
+
+# ---------------------------------------------------------------------- other players than the oracle
+
+
+@pytest.mark.parametrize("style", ["conversation", "step"])
+def test_a_player_plays_as_it_does_alone_whatever_prompts_show(style) -> None:
+    found = demonstrated(Demonstrator(player="alfworld-search"), HOMES, prompt_style=style)
+    alone = demonstrated(load_policy("alfworld-search"), HOMES)
+    assert played(found) == played(alone)
+    assert 0 < sum(one.success for one in found) < 12
+
+
+def test_a_player_reads_its_mistakes_as_what_was_done() -> None:
+    """Also where prompts show less: all turns but the mistakes follow from the dialogue as it was."""
+    found = demonstrated(
+        Demonstrator(player="alfworld-search", mistake_rate=0.3), HOMES, prompt_style="step", history=0
+    )
+    player = load_policy("alfworld-search")
+    turns = [(step.action, prompt_at(one, turn)) for one in found for turn, step in enumerate(one.steps)]
+    same = [player.act([dialogue])[0].text == action for action, dialogue in turns]
+    assert 0.6 < sum(same) / len(same) < 0.85
+
+
+def test_a_players_turns_are_described_once_as_the_truth_has_them() -> None:
+    questions = EnvSpec("agentrl/MultiHopQA-Text-v0", {"pages": 1000}, THINKING.wrappers)
+    for player, spec in (("random", THINKING), ("multihop-one-search", questions)):
+        steps = [step for one in demonstrated(Demonstrator(player=player), spec, count=4) for step in one.steps]
+        assert all(step.info["format"] and str(step.action).count("<observation>") == 1 for step in steps)
+
+
+def test_a_player_of_another_game_is_refused() -> None:
+    with pytest.raises(ConfigError, match="multihop-one-search plays questions over a corpus"):
+        demonstrated(Demonstrator(player="multihop-one-search"), count=1)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", True])

@@ -1,8 +1,8 @@
 """SFT: imitation of demonstrations by maximum likelihood.
 
-The demonstrations are the oracle's, played in the environments; a share `mistake_rate` of the turns is random, so that
-what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, not the
-prompts. One iteration is `steps_per_iteration` optimiser steps.
+The demonstrations are the oracle's, or another player's (`player`), played in the environments; a share `mistake_rate`
+of the turns is random, so that what is learned is a start for reinforcement learning rather than the end of it. Only
+the replies are learned, not the prompts. One iteration is `steps_per_iteration` optimiser steps.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
         run.report(f"playing {args.demonstrations} demonstrations")
         teacher = Demonstrator(
             engine,
+            player=args.player,
             mistake_rate=args.mistake_rate,
             mistake_kind=args.mistake_kind,
             description_noise=args.description_noise,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.policies import KINDS
 from agentrl.rollout.demonstrations import PLAYERS
 from agentrl.trainers.arguments.checks import fraction, not_negative
 from agentrl.trainers.arguments.run import RunArguments
@@ -26,6 +27,9 @@ class SFT(RunArguments):
     """Demonstrations of an optimiser step."""
     demonstrations: int = 2000
     """Episodes to demonstrate."""
+    player: str = "oracle"
+    """Who demonstrates: oracle, or a scripted policy by its name, such as alfworld-search, which does not know the
+    truth and so teaches to search. All its episodes are imitated, those without success as well."""
     mistake_rate: float = 0.0
     """Share of the demonstrated turns that are wrong."""
     mistake_kind: Literal["random", "hasty"] = "random"
@@ -44,6 +48,10 @@ class SFT(RunArguments):
         super().__post_init__()
         for name in ("steps_per_iteration", "batch_size", "demonstrations"):
             whole_number(name, getattr(self, name), at_least=1)
+        scripted = [name for name, kind in KINDS.items() if kind.argument is None]
+        if self.player not in scripted:
+            hint = did_you_mean(self.player, scripted) if isinstance(self.player, str) else ""
+            raise ConfigError(f"player must be one of {', '.join(scripted)}; got {self.player!r}.{hint}")
         fraction("mistake_rate", self.mistake_rate)
         fraction("description_noise", self.description_noise)
         fraction("word_substitution", self.word_substitution)

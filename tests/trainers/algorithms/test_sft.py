@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.parquet import to_parquet
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.rollout.trajectory_file import TrajectoryWriter
+from agentrl.rollout.trajectory_file import TrajectoryWriter, read_trajectories
 from agentrl.trainers.algorithms import sft
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner
@@ -128,11 +129,23 @@ def test_data_of_another_tokenizer_without_tokens_or_without_episodes_is_refused
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("mistake_rate", 1.5), ("mistake_rate", float("nan")), ("batch_size", 0), ("demonstrations", -1)],
+    [
+        *[("mistake_rate", 1.5), ("mistake_rate", float("nan")), ("batch_size", 0), ("demonstrations", -1)],
+        *[("player", "alfworld-serach"), ("player", "hf:tiny-text"), ("player", 3)],
+    ],
 )
 def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
     with pytest.raises(ConfigError, match=option):
         sft.SFT(**{option: value})
+
+
+def test_a_named_player_demonstrates_and_the_run_says_so(nano, tmp_path) -> None:
+    options = {"env": ("agentrl/ALFWorld-Text-v0",), "env_kwargs": {"max_turns": 6}, "prompt_style": "step"}
+    options |= {"player": "alfworld-search", "mistake_rate": 0.0, "demonstrations": 3, "save_demonstrations": True}
+    folder = sft.train(toys.sft(nano, tmp_path / "run", max_new_tokens=40, **options))
+    assert json.loads((folder / "config.json").read_text())["arguments"]["player"] == "alfworld-search"
+    first = [episode.steps[0].action for episode in read_trajectories(folder / "demonstrations.jsonl")]
+    assert len(first) == 3 and all(str(action).startswith("go to ") for action in first)
 
 
 def test_step_style_demonstrations_have_a_row_for_each_step(nano, tmp_path) -> None:
