@@ -81,6 +81,7 @@ class MultiHopQAEnv(TextToolEnv):
     - `pages=20000`, `world_seed=0`: the generated encyclopaedia, from 1,000 to 30,000 pages. A fifth as many
       questions are for training, a fortieth each for dev and test. The first use writes pages, index and questions into
       the cache (`AGENTRL_CACHE`), in about 12 seconds.
+    - `hops=None`: play only questions that take so many pages, such as `[2]`.
     - `questions=None`: a file of HotpotQA, 2WikiMultiHopQA, MuSiQue (JSON or JSON lines, also as HippoRAG, IRCoT and
       FlashRAG wrote them), or one for each split: `{"train": ..., "test": ...}`.
     - `corpus=None`: the pages to search, as JSON or JSON lines of `title` and `text` (or `contents`); None takes the
@@ -125,7 +126,7 @@ class MultiHopQAEnv(TextToolEnv):
     free_answers = True
     text_tools = TOOLS
     representations = frozenset({"natural", "structured"})
-    safe_arguments = ("pages", "world_seed", "cuts", "ranking", "hits", "passage_words", "keep_passages")
+    safe_arguments = ("pages", "world_seed", "hops", "cuts", "ranking", "hits", "passage_words", "keep_passages")
     guides: ClassVar[dict[str, str]] = {
         "natural": "Say how many searches were made, which pages that support the answer were found, how many are "
         "still missing, and whether an answer is given.",
@@ -138,6 +139,7 @@ class MultiHopQAEnv(TextToolEnv):
         *,
         pages: int = 20_000,
         world_seed: int = 0,
+        hops: Sequence[int] | None = None,
         questions: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]] | None = None,
         corpus: str | os.PathLike[str] | None = None,
         aliases: str | os.PathLike[str] | None = None,
@@ -163,7 +165,8 @@ class MultiHopQAEnv(TextToolEnv):
         self.ranking, self.embedder = one_of("ranking", ranking, RANKINGS), os.fspath(embedder)
         self.keep_passages = bool(keep_passages)
         self.collection = open_collection(pages, world_seed, questions, corpus, aliases, cuts)
-        self.collection.of_split(self.split)
+        self._ids = self._chosen(hops)
+        self._known = frozenset(self._ids)
         if ranking != "bm25":
             self.collection.dense(self.embedder)
         self.observation_space = spaces.Dict({"text": AnyText()})
@@ -177,10 +180,23 @@ class MultiHopQAEnv(TextToolEnv):
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split's questions."""
-        return self.collection.ids[self.split]
+        return self._ids
+
+    def _chosen(self, hops: Any) -> Sequence[str]:
+        """The ids of the questions of so many pages; `ConfigError` where there are none."""
+        asked = self.collection.of_split(self.split)
+        if hops is None:
+            return self.collection.ids[self.split]
+        if isinstance(hops, Sequence) and (found := tuple(each.id for each in asked if each.hops in hops)):
+            return found
+        there = ", ".join(map(str, sorted({each.hops for each in asked})))
+        raise ConfigError(f"hops must be a list of numbers of pages, of which {self.split} has {there}; got {hops!r}")
 
     def _find_task(self, task: Any) -> int:
-        return self.collection.place(self.split, task)
+        place = self.collection.place(self.split, task)
+        if task not in self._known:
+            raise self._unknown_task(task)
+        return place
 
     def instruction_of(self, task: str) -> str:
         """The question."""
@@ -328,7 +344,8 @@ class MultiHopQAEnv(TextToolEnv):
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, Saved)
-        if saved.place >= len(self.tasks()):
+        ids = self.collection.ids[self.split]
+        if saved.place >= len(ids) or ids[saved.place] not in self._known:
             raise ValueError("there is no such question")
         if len(saved.made) > self.max_turns * self.max_actions_per_turn or len(saved.given or "") > MAX_ANSWER:
             raise ValueError("there is more of it than an episode can hold")

@@ -196,6 +196,19 @@ def test_reports_can_group_by_kind_and_hops(env: MultiHopQAEnv) -> None:
     assert about["steps"] == about["hops"] + 1
 
 
+def test_questions_of_so_many_pages_can_be_chosen(env: MultiHopQAEnv) -> None:
+    short = small_env(hops=[2], max_actions_per_turn=1, max_turns=3)
+    turns = [play(short, task) for task in short.tasks()]
+    assert all(info["success"] and len(done) == 3 for done, info in turns)
+    assert 0 < len(short.tasks()) < len(env.tasks())
+    long = next(task for task in env.tasks() if task not in short.tasks())
+    with pytest.raises(ConfigError, match=f"one of the {len(turns)} of split test"):
+        short.reset(options={"task": long})
+    env.reset(options={"task": long})
+    with pytest.raises(ValueError, match="there is no such question"):
+        short._load(env._save())
+
+
 # ---------------------------------------------------------------------- wrappers, forks
 
 
@@ -255,6 +268,8 @@ def test_a_fork_goes_on_as_the_original_and_a_bad_one_is_refused(env: MultiHopQA
         ({"questions": {"training": "x"}}, "questions must be"),
         ({"questions": "nowhere.json"}, "nowhere.json cannot be read"),
         ({"cuts": "half"}, "cuts must be one of"),
+        ({"hops": [7]}, "hops must be a list of numbers of pages, of which test has 2, 3, 4"),
+        ({"hops": 2}, "hops must be a list"),
         ({"ranking": "hybrid", "embedder": "nowhere"}, "is missing"),
     ],
 )
