@@ -215,9 +215,13 @@ class RunArguments:
         return tuple(found)
 
     def eval_specs(self) -> tuple[EnvSpec, ...]:
-        """The environments as they are measured: one by one, in MuJoCo, also where training has them on a device."""
-        single = map(alone, self.specs())
-        return tuple(replace(spec, kwargs={**spec.kwargs, **self.eval_env_kwargs}) for spec in single)
+        """The environments as they are measured: one by one, in MuJoCo, also where training has them on a device. Those
+        that differ only in what `eval_env_kwargs` replaces are one."""
+        found: list[EnvSpec] = []
+        for spec in map(alone, self.specs()):
+            measured = replace(spec, kwargs={**spec.kwargs, **self.eval_env_kwargs}, weight=1.0)
+            found += [measured] if measured not in found else []
+        return tuple(found)
 
     def deferred_judge(self) -> Any:
         """The judge that `ReasoningReward` and `OutcomeReward` wrappers leave their questions to, if there is one; the

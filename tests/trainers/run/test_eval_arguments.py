@@ -48,6 +48,14 @@ def test_training_keeps_its_own_arguments() -> None:
     assert args.eval_specs()[0].kwargs == {"levels": None, "max_turns": 4}
 
 
+def test_environments_that_differ_only_in_what_measurements_replace_are_measured_once() -> None:
+    lakes = [{"id": FEW["env"][0], "kwargs": {"levels": levels}, "weight": levels} for levels in (2, 3)]
+    both = grpo.GRPO(**FEW | {"env": lakes})
+    one = grpo.GRPO(**FEW | {"env": lakes}, eval_env_kwargs={"levels": None})
+    assert [spec.kwargs for spec in both.eval_specs()] == [{"levels": 2}, {"levels": 3}]
+    assert [spec.kwargs for spec in one.eval_specs()] == [{"levels": None}] and len(one.specs()) == 2
+
+
 @pytest.mark.parametrize(
     ("given", "said"), [([1], "eval_env_kwargs must be a dict"), ({"split": "dev"}, "choose the split")]
 )
