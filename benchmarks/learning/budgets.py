@@ -45,10 +45,10 @@ BUDGETS = {
     "one-move": Budget(1000, mistake_rate=0.25, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
     # A tiny vision-language model that reasons about small rooms: sixty tokens a reply. Imitation wants a GPU.
     "sokoban-seen": Budget(600, 0.4, iterations=15, episodes=96, evaluations=1, eval_episodes=200, lr=5e-4),
-    # Errands and questions in words: eleven turns of 130 tokens, or four of 200; a quarter of an hour a run. From 700
-    # steps of imitation, ten iterations of 64 episodes added nothing. A real model plays the longer tasks.
-    "homes": Budget(3000, mistake_rate=0.1, iterations=30, episodes=128, evaluations=2, eval_episodes=150, lr=1e-3),
-    "questions": Budget(1500, mistake_rate=0.1, iterations=30, episodes=128, evaluations=2, eval_episodes=125, lr=1e-3),
+    # Errands and questions in words: up to twelve turns of 300 tokens, or five of 250, some minutes a run on a GPU. To
+    # read names off a page and write them down takes a small model thousands of steps. A real model plays longer tasks.
+    "homes": Budget(3000, 0.3, iterations=30, episodes=128, evaluations=2, eval_episodes=200, lr=5e-4),
+    "questions": Budget(6000, 0.1, iterations=30, episodes=256, evaluations=2, eval_episodes=250, lr=5e-4),
     "homes-smollm2": Budget(
         100, 0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300, imitation_lr=2e-4, lr=2e-5
     ),

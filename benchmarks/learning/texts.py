@@ -1,15 +1,16 @@
 """StepPO's own tasks of words: errands in homes and questions of several hops, as its appendix has them.
 
 Prompts are rebuilt at every step, from the actions so far and what is seen now. A tiny model that has words for these
-worlds learns on processors, SmolLM2 on a GPU. The start imitates an oracle that errs: it knows where things are, which
-a policy has to search for, so practice has something to add. Evaluations keep how many steps each task takes at least
-(`golden_steps`), as the paper's analysis of difficulty has it.
+worlds learns on a GPU in minutes, SmolLM2 in hours. Imitation must leave something to practise, and must not know the
+tasks of reinforcement by heart. So the errands of the tiny model are demonstrated by a player that searches where the
+oracle would know, and its questions in other encyclopaedias, with other names. Evaluations keep how many steps each
+task takes at least (`golden_steps`), as the paper's analysis of difficulty has it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.learning.budgets import BUDGETS, SEEDS
@@ -18,20 +19,20 @@ from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.separating import CRITIC
 from benchmarks.learning.tuned import tuned
 
-# What a policy may spend on a task: tiny models play short errands, and read one page of a search.
+# What a policy may spend on a task: tiny models play short errands, and read one page of one search a turn.
 SHORT = ["pick_and_place_simple", "look_at_obj_in_light"]  # three to six commands
 HOMES = ("agentrl/ALFWorld-Text-v0", {"max_turns": 12, "families": SHORT})
-QUESTIONS = ("agentrl/MultiHopQA-Text-v0", {"pages": 5000, "hits": 1})
+TWO_PAGES = {"pages": 20_000, "world_seed": 0, "hops": [2], "hits": 1, "max_actions_per_turn": 1}
+QUESTIONS = ("agentrl/MultiHopQA-Text-v0", TWO_PAGES)
+IMITATED_WORLDS = range(1, 9)  # seeds of encyclopaedias, a thousand questions of two pages in each
 # As in the paper: all six families and 20 commands; the pages of each turn stay in sight.
 ALL_HOMES = ("agentrl/ALFWorld-Text-v0", {"max_turns": 20})
 ALL_QUESTIONS = ("agentrl/MultiHopQA-Text-v0", {"keep_passages": True})
-TINY: dict[str, Any] = {
-    "model": "tiny-words",
-    "num_envs": 64,
-    "token_budget": 4096,  # rows differ a lot in length: small batches waste less on padding
-}
+TINY: dict[str, Any] = {"model": "tiny-words", "token_budget": 32_768}
 REAL: dict[str, Any] = {**SMOLLM2, "num_envs": 256, "generation_batch_size": 256, "token_budget": 32_768}
 IMITATION: dict[str, Any] = {"mistake_kind": "random", "batch_size": 32, "eval_at_start": False}
+SEARCHING: dict[str, Any] = {"player": "alfworld-search", "demonstrations": 3000, "batch_size": 64}
+READING: dict[str, Any] = {"demonstrations": 8000, "batch_size": 64}
 LEARNING: dict[str, Any] = {
     "schedule": "linear",
     "minibatches": 4,
@@ -53,7 +54,13 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def of_words(
-    name: str, task: tuple[str, dict[str, Any]], budget: str, seeds: Sequence[int], *, tokens: int, demonstrations: int
+    name: str,
+    task: tuple[str, dict[str, Any]],
+    budget: str,
+    seeds: Sequence[int],
+    *,
+    tokens: int,
+    imitation: Mapping[str, Any],
 ) -> Experiment:
     """The paper's algorithm and three that it is compared with, in one of these worlds."""
     env, arguments = task
@@ -63,7 +70,7 @@ def of_words(
         "prompt_style": "step",
         "history": arguments.get("max_turns", 5),
         "max_new_tokens": tokens,
-        "imitation": {**IMITATION, "demonstrations": demonstrations, "eval_episodes": BUDGETS[budget].eval_episodes},
+        "imitation": {**IMITATION, "eval_episodes": BUDGETS[budget].eval_episodes, **imitation},
     }
     conditions = {
         label: without_nothing(stages(env, algorithm, {**LEARNING, **own}, budget=budget, **shared))
@@ -75,11 +82,24 @@ def of_words(
     return Experiment(name, question, over_seeds(conditions, seeds), claims, golden=True)
 
 
+def in_other_worlds(task: tuple[str, dict[str, Any]], worlds: Sequence[int]) -> dict[str, Any]:
+    """Options of an imitation in other encyclopaedias than that of the task, in which it is measured."""
+    env, arguments = task
+    first, *others = worlds
+    return {
+        "env": [env, *({"id": env, "kwargs": {"world_seed": world}} for world in others)],
+        "env_kwargs": json.dumps({**arguments, "world_seed": first}),
+        "eval_env_kwargs": {"world_seed": arguments["world_seed"]},
+    }
+
+
 def texts() -> tuple[Experiment, ...]:
     """Two worlds, a tiny model and a real one."""
+    elsewhere = {**READING, **in_other_worlds(QUESTIONS, IMITATED_WORLDS)}
+    few = {"demonstrations": 1500}
     return (
-        of_words("alfworld", HOMES, "homes", SEEDS, tokens=10, demonstrations=3000),
-        of_words("multihop", QUESTIONS, "questions", SEEDS, tokens=48, demonstrations=3000),
-        of_words("smollm2-alfworld", ALL_HOMES, "homes-smollm2", SEEDS[:2], tokens=24, demonstrations=1500),
-        of_words("smollm2-multihop", ALL_QUESTIONS, "questions-smollm2", SEEDS[:2], tokens=96, demonstrations=1500),
+        of_words("alfworld", HOMES, "homes", SEEDS, tokens=10, imitation=SEARCHING),
+        of_words("multihop", QUESTIONS, "questions", SEEDS, tokens=48, imitation=elsewhere),
+        of_words("smollm2-alfworld", ALL_HOMES, "homes-smollm2", SEEDS[:2], tokens=24, imitation=few),
+        of_words("smollm2-multihop", ALL_QUESTIONS, "questions-smollm2", SEEDS[:2], tokens=96, imitation=few),
     )

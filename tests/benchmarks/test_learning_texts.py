@@ -9,25 +9,27 @@ from importlib.resources import files
 
 import pytest
 
-from agentrl.algorithms import Stage
+from agentrl.algorithms import Stage, arguments_class
 from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from benchmarks.learning.command import run_learning
+from benchmarks.learning.conditions import run_options
 from benchmarks.learning.experiment import over_seeds
 from benchmarks.learning.golden import by_golden_steps, golden_rows
 from benchmarks.learning.table import EXPERIMENTS
 
 NAMES = ("alfworld", "multihop")
 SMALL = {"iterations": 1, "eval_episodes": 4, "num_envs": 8, "save_trajectories": 1, "device": "cpu"}
+SMALL |= {"token_budget": 4096}  # of a GPU it is larger, which pads rows of unlike lengths more
 START = {"demonstrations": 8, "steps_per_iteration": 2, "batch_size": 4}
 
 
 def demonstrated(name, count, split="train"):
     """Episodes of the demonstrations that an experiment begins with, in the tokens of its model."""
     options = EXPERIMENTS[name].cells[0].stages[0].options
-    chosen = {key: options[key] for key in ("mistake_rate", "mistake_kind")}
+    chosen = {key: options[key] for key in ("player", "mistake_rate", "mistake_kind") if key in options}
     loaded = load_model(options["model"], "cpu", "float32")
     spec = EnvSpec(options["env"][0], json.loads(options["env_kwargs"]))
     style = {"prompt_style": options["prompt_style"], "history": options["history"]}
@@ -43,7 +45,23 @@ def test_demonstrations_fit_into_replies_and_are_good_enough_to_learn_from(name)
     steps = [step for trajectory in played for step in trajectory.steps]
     assert max(len(step.response_ids or ()) for step in steps) <= options["max_new_tokens"]
     assert max(len(step.prompt_ids or ()) for step in steps) + options["max_new_tokens"] <= loaded.context
-    assert sum(trajectory.success for trajectory in played) > 0.4 * len(played)
+    assert sum(trajectory.success for trajectory in played) > 0.2 * len(played)
+
+
+def test_questions_are_imitated_in_other_worlds_than_those_of_reinforcement_and_measured_there():
+    start, run = EXPERIMENTS["multihop"].cells[0].stages
+    imitation, learning = (
+        arguments_class(one.algorithm)(**run_options(one.algorithm, one.options)) for one in (start, run)
+    )
+    demonstrated = [spec.kwargs["world_seed"] for spec in imitation.specs()]
+    (played,), (measured,) = learning.specs(), imitation.eval_specs()
+    assert len(set(demonstrated)) == 8 and played.kwargs["world_seed"] not in demonstrated
+    assert measured.kwargs == played.kwargs == learning.eval_specs()[0].kwargs
+
+
+def test_errands_are_demonstrated_without_the_truth():
+    start = EXPERIMENTS["alfworld"].cells[0].stages[0]
+    assert arguments_class("sft")(**run_options("sft", start.options)).player == "alfworld-search"
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) for name in NAMES])
@@ -65,7 +83,7 @@ def shortened(name):
         start, run = cell.stages
         episodes = {"episodes": run.options.get("group_size", 8), "eval_every": 1}
         conditions[cell.label] = (
-            Stage("sft", {**start.options, **SMALL, **START}),
+            Stage("sft", {**start.options, **SMALL, **START, "env": start.options["env"][:1]}),  # one world is enough
             Stage(run.algorithm, {**run.options, **SMALL, **episodes}),
         )
     return replace(experiment, cells=over_seeds(conditions, [0]))
