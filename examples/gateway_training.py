@@ -1,6 +1,6 @@
 """StepPO from recorded calls: the agent of `sdk_agent.py` gets better, and knows nothing of it.
 
-    python examples/gateway_training.py --model runs/demo/imitation/checkpoints/last/policy
+    python examples/gateway_training.py --model runs/demo/imitation/checkpoints/step_10/policy
 
 Three parts meet only over HTTP: the engine (`serve-model` over the weights that are trained), the gateway, and agents
 that have a base_url. After each episode whoever watches the agent posts its rewards. A batch is what the pool holds
