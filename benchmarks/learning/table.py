@@ -23,6 +23,7 @@ from benchmarks.learning.chains import (
 )
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.scarce import METHODS, SWEEP, scarce, sweep
+from benchmarks.learning.scarce_web import scarce_web, starts
 from benchmarks.learning.separating import CRITIC, ESTIMATORS, LEARNING, separating
 from benchmarks.learning.texts import texts
 from benchmarks.learning.webrl import webrl
@@ -220,6 +221,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         *webrl(),
         sweep(),
         scarce(),
+        starts(),
+        scarce_web(),
         *texts(),
     )
 }

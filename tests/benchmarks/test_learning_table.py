@@ -16,6 +16,7 @@ from benchmarks.learning.budgets import reply_tokens
 from benchmarks.learning.command import listing
 from benchmarks.learning.conditions import run_options
 from benchmarks.learning.experiment import Cell, Claim, Experiment, PlannedRun, chosen_cells, chosen_experiments
+from benchmarks.learning.scarce_web import STARTS
 from benchmarks.learning.separating import CRITIC
 from benchmarks.learning.table import BOTH, EXPERIMENTS, LAKE, SOKOBAN, STRATEGIES
 
@@ -57,7 +58,10 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         free |= {*CRITIC, "critic_lr", "critic_coef"}
     if name == "vlm":
         return
-    if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase
+    if name == STARTS:
+        free = {"env_kwargs", "demonstrations", "steps_per_iteration"}
+    if name.startswith("webrl") and name != STARTS:
+        # SFT is what all begin with; offline trainers play all episodes in one phase.
         free = {"beta", "loss", "replay", "curriculum", "first_tasks", "tasks_per_phase", "critic_on_replay"}
         free |= {"critic_heads"}  # imitation of good actions has two
         if name.startswith("webrl-replay"):
@@ -71,7 +75,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
             free |= {"critic_on_all", "repeat_tasks", "value_low", "value_high", "iterations", "critic_epochs"}
         chains = [cell.stages for cell in EXPERIMENTS[name].cells if cell.label != "ceiling"]
         assert len({json.dumps(dict(chain[0].options)) for chain in chains}) == 1
-        options = [chain[-1].options for chain in chains if len(chain) > 1]
+        options = [chain[-1].options for chain in chains if chain[-1].algorithm != "sft"]
     else:
         options = [cell.stages[-1].options for cell in EXPERIMENTS[name].cells]
     fixed = [{key: value for key, value in one.items() if key not in free} for one in options]
@@ -92,6 +96,7 @@ def test_the_tables_have_the_sizes_that_were_asked_for():
     assert sizes["masked-vanilla"] == (2, 6) and sizes["bilevel"] == (4, 12) and sizes["steppo"] == (7, 21)
     assert sizes["one-move-steppo"] == (4, 20) and sizes["one-move-estimators"] == (4, 20)
     assert sizes["webrl-scarce-frozenlake"] == (10, 2 + 8 * 8) and sizes["webrl-rates-scarce-frozenlake"] == (24, 48)
+    assert sizes["webrl-scarce-web"] == (3, 1 + 2 * 3)
     assert sizes["strategies-frozenlake"][0] == sizes["strategies-sokoban"][0] == 7
     assert [one["name"] for one in listing()] == list(EXPERIMENTS)
 
@@ -140,7 +145,7 @@ def test_what_is_chosen_for_webrl_is_chosen_on_the_dev_split():
     for name, experiment in EXPERIMENTS.items():
         if name.startswith("webrl"):
             splits = {cell.stages[-1].options.get("eval_split", "test") for cell in experiment.cells}
-            assert splits == {"dev" if name.startswith(("webrl-rates", "webrl-beta")) else "test"}
+            assert splits == {"dev" if name.startswith(("webrl-rates", "webrl-beta", STARTS)) else "test"}
 
 
 def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():

@@ -136,18 +136,22 @@ def task_source(
     addresses: Mapping[str, str] | None,
     sites: Sequence[str] | None,
     templates: Sequence[str] | None,
+    joined: int,
     split: str,
     backend: str,
 ) -> TaskSource:
     """Where tasks come from: a file, or the templates of the embedded sites."""
     names = _some_of("sites", sites, PLACES if addresses is None else addresses)
     if task_file is not None:
-        if templates is not None:
-            raise ConfigError("templates choose among the generated tasks; a task_file has none")
+        if templates is not None or joined:
+            raise ConfigError("templates and joined choose among the generated tasks; a task_file has none")
         return FileTasks(task_file, addresses, names, partial(check_evaluator, browser=backend == "browser"))
     only = _some_of("templates", templates, generated_templates())
-    source = GeneratedTasks(names, only)
-    if only and not source.ids(split):
+    source = GeneratedTasks(names, only, joined)
+    count = len(source.ids(split)) if only or joined else 1
+    if count < joined:
+        raise ConfigError(f"joined must be at most {count}, the tasks in two parts that there are here; got {joined}")
+    if not count:
         raise ConfigError(f"there are no tasks of templates {', '.join(only)} in the split {split} on these sites")
     return source
 

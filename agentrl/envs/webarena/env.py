@@ -156,6 +156,8 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       `"gitlab"` and `"map"`.
     - `templates=None`: only tasks of these templates, such as `["map-phone", "map-open-page"]`: a small world to study
       learning in. Splits stay what they are; a template that is kept for the test split has no tasks in the others.
+    - `joined=0`: so many tasks in two parts in place of single ones, a fixed draw (a shorter one begins a longer one):
+      a change on one site, then a task on another, both of the split, and of `sites` and `templates`. 0: single tasks.
     - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
       evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions). Or the benchmark's own, by name:
       `"webarena-lite"` (165) and `"webarena"` (812).
@@ -205,23 +207,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
 
     An id may hold the task itself: `intent:` and the base64 form of a JSON object with `intent`, `sites`, `start_url`.
 
-    ## Answers without work
-    What players earn that do not do the work, as a share of the 2,184 test tasks that ask for an answer, beside what
-    the same players earned when an answer could have anything around it (2,146 tasks). `agentrl eval ID --split test
-    --policy NAME` plays one (over all tasks of the split), `python -m benchmarks.webarena.guessing` all of them.
-
-    | player | answers with | before | now | its best template now |
-    |---|---|---|---|---|
-    | `webarena-na` | N/A, at once | 3.1 % | 0.8 % | 22 % |
-    | `webarena-yes` | Yes, at once | 0.7 % | 0.7 % | 48 % |
-    | `webarena-no` | No, at once | 1.0 % | 0.7 % | 52 % |
-    | `webarena-list` | usual words, 0 to 200, 0:00 to 1:59 | 21.7 % | 0.0 % | 0 % |
-    | `webarena-template-list` | all answers of the template | 84.6 % | 0.0 % | 0 % |
-    | `webarena-prior` | the template's commonest answer in training | 8.9 % | 4.6 % | 48 % |
-    | `webarena-start-page` | the text of the first page | 5.2 % | 0.0 % | 0 % |
-    | `webarena-last-page` | the last page of the oracle's way | 69.6 % | 0.0 % | 0 % |
-    | `webarena-all-pages` | all pages of the oracle's way | 70.7 % | 0.0 % | 0 % |
-    | `oracle` | what is asked for | 100 % | 100 % | 100 % |
+    [What players earn that do not do the work](../../results/web.md#answers-without-work).
 
     ## Truth
     `state()` supports `natural` and `structured`: site, kind and title of the page, contents of its form fields and of
@@ -242,7 +228,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
     representations = frozenset({"natural", "structured"})
     task_reward = 1.0
     safe_arguments = (
-        "kind", "sites", "templates", "observation_mode", "action_format", "dialect", "hide_outcome",
+        "kind", "sites", "templates", "joined", "observation_mode", "action_format", "dialect", "hide_outcome",
         "early_stop", "strict_upstream", "show_feedback", "show_address", "ids", "prompt", "picture", "marks",
         "image_size",
     )  # fmt: skip
@@ -254,6 +240,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         kind: str = "text",
         sites: Sequence[str] | None = None,
         templates: Sequence[str] | None = None,
+        joined: int = 0,
         observation_mode: str | None = None,
         action_format: str = "webrl",
         backend: str = "dom",
@@ -294,8 +281,9 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
         self._addresses = arguments.live_addresses(sites_at)  # None: the embedded sites
         self._live_options = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
         arguments.check_place(self._addresses, self._live_options, self._backend_kind, task_file)
+        joined = whole_number("joined", joined, at_least=0, at_most=10_000)
         self._source = arguments.task_source(
-            task_file, self._addresses, sites, templates, self.split, self._backend_kind
+            task_file, self._addresses, sites, templates, joined, self.split, self._backend_kind
         )
         self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
         image = {"image": spaces.Box(0, 255, self.picture.shape, np.uint8)} if self.kind == "visual" else {}

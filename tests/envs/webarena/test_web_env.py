@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.envs.webarena.env import WebArenaLiteEnv
-from agentrl.envs.webarena.tasks.generated import NOVELTIES, find_generated, generated_ids, novelty, split_of, templates
+from agentrl.envs.webarena.tasks.generated import (
+    NOVELTIES,
+    find_generated,
+    find_task_or_joined,
+    generated_ids,
+    novelty,
+    split_of,
+    templates,
+)
 from agentrl.envs.webarena.tasks.intents import intent_id
 from tests.longer import only
 
@@ -306,7 +315,11 @@ def test_every_mode_and_grammar_can_be_played(mode: str, grammar: str) -> None:
         ({"templates": ["map-fone"]}, 'Did you mean "map-phone"'),
         ({"templates": ["map-bike-time"], "split": "train"}, "no tasks of templates map-bike-time in the split train"),
         ({"templates": ["map-phone"], "sites": ["reddit"]}, "no tasks of templates map-phone"),
-        ({"templates": ["map-phone"], "task_file": "webarena-lite"}, "templates choose among the generated tasks"),
+        ({"templates": ["map-phone"], "task_file": "webarena-lite"}, "templates and joined choose among the generated"),
+        ({"joined": 5, "task_file": "webarena-lite"}, "templates and joined choose among the generated tasks"),
+        ({"joined": -1}, "joined must be a whole number of at least 0"),
+        ({"joined": 1.5}, "joined must be a whole number"),
+        ({"joined": 1, "sites": ["map"]}, "joined must be at most 0, .*; got 1"),
         ({"dialect": "full"}, "dialect must be one of"),
         ({"backend": "firefox"}, "backend must be one of"),
         ({"task_file": "no/such/file.json"}, "no/such/file.json"),
@@ -317,6 +330,36 @@ def test_every_mode_and_grammar_can_be_played(mode: str, grammar: str) -> None:
 def test_arguments_that_cannot_work_are_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         WebArenaLiteEnv(**arguments)
+
+
+def test_joined_lists_tasks_in_two_parts_of_the_split_and_the_templates() -> None:
+    names = ["code-follow-user", "code-set-status", "map-phone", "map-postcode"]
+    listed = {split: WebArenaLiteEnv(templates=names, joined=40, split=split).tasks() for split in ("train", "test")}
+    parts = {split: {part for task in tasks for part in task.split("+")} for split, tasks in listed.items()}
+    for split, tasks in listed.items():
+        assert len(set(tasks)) == len(tasks) == 40
+        assert parts[split] <= set(WebArenaLiteEnv(templates=names, split=split).tasks())
+        pairs = Counter(tuple(part.rpartition(".")[0] for part in task.split("+")) for task in tasks)
+        assert pairs == {(first, second): 10 for first in names[:2] for second in names[2:]}
+    assert WebArenaLiteEnv(templates=names, joined=7).tasks() == listed["train"][:7]
+    env = WebArenaLiteEnv(templates=names, joined=7)
+    assert play(env, listed["train"][0])[0]["success"]
+    assert env.instruction_of(listed["train"][0].partition("+")[2])  # a curriculum may ask for a part
+    with pytest.raises(ConfigError, match="task must be one of"):
+        env.reset(options={"task": listed["test"][0]})
+
+
+def test_every_task_in_two_parts_is_listed_once() -> None:
+    names = ["forum-comment-on-post", "code-finish-todo"]  # of the comments some cannot come first
+    most = 10_000
+    with pytest.raises(ConfigError, match="joined must be at most") as refused:
+        WebArenaLiteEnv(templates=names, joined=most)
+    most = int(str(refused.value).partition("at most ")[2].partition(",")[0])
+    tasks = WebArenaLiteEnv(templates=names, joined=most).tasks()
+    single = {name: WebArenaLiteEnv(templates=[name]).tasks() for name in names}
+    pairs = [(one, two) for one in names for two in names if one != two]
+    every = {f"{one}+{two}" for first, second in pairs for one in single[first] for two in single[second]}
+    assert len(tasks) == most and set(tasks) == {task for task in every if find_task_or_joined(task) is not None}
 
 
 def test_tasks_can_be_restricted_to_sites() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -253,11 +254,33 @@ def joined(first: Instance, second: Instance) -> Joined | None:
     sites = (*first.template.sites, *second.template.sites)  # of two-site tasks the solutions count tabs
     if len(sites) != 2 or PLACES[sites[0]].data == PLACES[sites[1]].data:
         return None
-    # It must be seen on pages later that the first was done, wherever the agent is then.
+    return Joined(first, second) if _is_lasting(first) else None
+
+
+def _is_lasting(first: Instance) -> bool:
+    """Can it be seen on pages later that it was done, wherever the agent is then?"""
     evaluation = first.template.evaluation(first.parameters)
     addresses = [target["url"] for target in evaluation.get("program_html") or ()]
-    is_lasting = list(evaluation["eval_types"]) == ["program_html"] and not any("last" in url for url in addresses)
-    return Joined(first, second) if is_lasting else None
+    return list(evaluation["eval_types"]) == ["program_html"] and not any("last" in url for url in addresses)
+
+
+@cache
+def joined_ids(split: str, count: int, sites: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> Sequence[str]:
+    """So many tasks in two parts, fewer where there are no more: a fixed draw, evenly over the pairs of templates."""
+    own: dict[str, list[str]] = {}
+    for task in sorted(generated_ids(split, sites, only), key=lambda task: _number(task, 2**64)):
+        own.setdefault(task.partition(".")[0], []).append(task)
+    firsts = [[task for task in tasks if (one := find_generated(task)) and _is_lasting(one)] for tasks in own.values()]
+    pairs = [(f"{one[0]}{MARK}{two[0]}", one, two) for one in firsts if one for two in own.values()]
+    lots = sorted((_number(name, 2**64), one, two) for name, one, two in pairs if find_task_or_joined(name))
+    drawn = (
+        # All combinations, neighbours without a part in common; pairs of templates begin at places of their own.
+        one[(lot + turn) % len(one)] + MARK + two[(lot + turn + turn // math.lcm(len(one), len(two))) % len(two)]
+        for turn in range(max((len(one) * len(two) for _, one, two in lots), default=0))
+        for lot, one, two in lots
+        if turn < len(one) * len(two)
+    )
+    return tuple(islice(drawn, count))
 
 
 # ---------------------------------------------------------------------- all instances, kept in the cache

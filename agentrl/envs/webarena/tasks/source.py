@@ -16,6 +16,7 @@ from agentrl.envs.webarena.tasks.generated import (
     Joined,
     find_task_or_joined,
     generated_ids,
+    joined_ids,
     novelty,
     split_of,
 )
@@ -51,13 +52,16 @@ class TaskSource(Protocol):
 
 
 class GeneratedTasks:
-    """The instances of the templates; with `sites`, those that need no other site; with `only`, of these templates."""
+    """The instances of the templates; with `sites`, those that need no other site; with `only`, of these templates;
+    with `joined`, so many tasks in two parts in their place."""
 
-    def __init__(self, sites: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> None:
-        self.sites, self.only = sites, only
+    def __init__(self, sites: tuple[str, ...] = (), only: tuple[str, ...] = (), joined: int = 0) -> None:
+        self.sites, self.only, self.joined = sites, only, joined
 
     def ids(self, split: str) -> Sequence[str]:
         """Ids such as "shop-price-of-product.17"."""
+        if self.joined:
+            return joined_ids(split, self.joined, self.sites, self.only)
         return generated_ids(split, self.sites, self.only)
 
     def find(self, task_id: str, split: str) -> Found | None:
