@@ -40,6 +40,7 @@ class Weights:
                     self._held[name].copy_(parameter)
                 else:
                     self._held[name] = parameter.detach().clone()
+            finish(self._model)
             self.version = version
 
     @torch.no_grad()
@@ -48,6 +49,7 @@ class Weights:
         with self._lock:
             for name, parameter in model.named_parameters() if self._held else ():
                 parameter.copy_(self._held[name])
+            finish(model)
             return self.version
 
     @property
@@ -57,15 +59,23 @@ class Weights:
 
 
 class Generator:
-    """A policy with weights of its own."""
+    """A policy with weights of its own, and on a GPU with a stream of its own.
+
+    In the stream of the trainer every batch would wait for all kernels that an update has asked for so far. Those of a
+    batch are few and small, so they go first: somebody waits for each of them.
+    """
 
     def __init__(self, engine: Engine, make_policy: Callable[[Any], Policy], weights: Weights) -> None:
         self._model, self._weights = own_copy(engine), weights
         self.policy: Any = make_policy(self._model)
         self.policy.version = weights.copy_to(self._model.model)
+        device = self._model.model.device
+        self._stream = torch.cuda.Stream(device, priority=-1) if device.type == "cuda" else None
 
     def refresh(self) -> None:
         """Take newer weights, if there are any; between two batches, in the thread that answers."""
+        if self._stream is not None:
+            torch.cuda.set_stream(self._stream)  # that of this thread
         if self.policy.version != self._weights.version:
             self.policy.version = self._weights.copy_to(self._model.model)
 
@@ -87,6 +97,14 @@ def own_copy(engine: Engine) -> Engine:
     encoder = engine.encoder
     reader = PromptEncoder(copy.deepcopy(encoder.tokenizer), encoder.image_processor, encoder.image_token)
     return replace(engine, model=model, encoder=reader, decoder=None)
+
+
+def finish(model: nn.Module) -> None:
+    """Wait until a GPU has done what this thread asked of it, before a thread with another stream reads or writes the
+    same weights."""
+    device = next(model.parameters()).device
+    if device.type == "cuda":
+        torch.cuda.current_stream(device).synchronize()
 
 
 def size_of(tensors: Any) -> int:

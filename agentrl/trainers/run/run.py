@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -72,6 +73,9 @@ Report = Callable[[str], Any]
 WARM_UP = 3  # iterations in which models are still compiled and steps recorded
 FEW = 1000  # objects; Python 3.12 begins with some hundreds that the garbage collector leaves out
 RARELY = 10  # times as many new objects as usual before the garbage collector looks through all old ones
+# Seconds for which one thread of an asynchronous run may keep others from Python (5 ms by itself). Every operation on a
+# tensor lets others in, and a trainer asks for thousands: beside four busy threads it is twice as quick that way.
+TURN = 0.001
 UNDER_WAY = "under_way"  # in a checkpoint's memory: the episodes that an asynchronous run had begun
 UNSAVED = "unsaved"  # in place of a collector's memory: why there is none
 
@@ -189,6 +193,9 @@ class Run:
         self._thresholds = gc.get_threshold()
         young, middle, old = self._thresholds
         gc.set_threshold(young, middle, RARELY * old)  # episodes are no garbage, and there are thousands of them
+        self._turn = sys.getswitchinterval()
+        if self.asynchronous is not None:
+            sys.setswitchinterval(min(TURN, self._turn))
         self._handlers = {}
         if threading.current_thread() is threading.main_thread():
             for name in (signal.SIGTERM, signal.SIGINT):
@@ -207,6 +214,7 @@ class Run:
             for tracker in self.trackers:
                 tracker.close()
         finally:
+            sys.setswitchinterval(self._turn)
             gc.set_threshold(*self._thresholds)
             if self._frozen:
                 gc.unfreeze()
