@@ -33,7 +33,8 @@ def test_a_generator_on_a_gpu_answers_in_a_stream_of_its_own(monkeypatch) -> Non
     monkeypatch.setattr(torch.cuda, "set_stream", lambda one: chosen.append((threading.current_thread().name, one)))
     monkeypatch.setattr(generators, "own_copy", lambda engine: engine)
     engine: Any = SimpleNamespace(model=Model(2, 2))
-    made = [Generator(engine, lambda model: SimpleNamespace(), Weights(engine.model, 0)) for _ in range(2)]
+    policy: Any = lambda model: SimpleNamespace()  # noqa: E731
+    made = [Generator(engine, policy, Weights(engine.model, 0)) for _ in range(2)]
     assert not chosen  # the trainer's thread keeps its own
     for number, generator in enumerate(made):
         thread = threading.Thread(target=generator.refresh, name=f"generator {number}")
