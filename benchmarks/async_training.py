@@ -157,13 +157,13 @@ def cases(quick: bool) -> dict[str, Case]:
         pages["env_kwargs"]["max_turns"] = 3
         sites |= small
         short |= {**small, "demonstrations": 8, "steps_per_iteration": 1, "batch_size": 8, "num_envs": 4}
-    # Half as many slots again: some of a host's wait for the generator while others are played.
+    # Twice as many slots: half of them wait for the generator while the others are played, and a batch is a full one.
     return {
-        "libero": Case("ppo", {**COMMON, **libero}, {"num_envs": few * 3 // 2}, steps=8),
+        "libero": Case("ppo", {**COMMON, **libero}, {"num_envs": 2 * few, "max_wait_ms": 15.0}, steps=8),
         "sites": Case(
             "grpo",
             {**COMMON, **sites},
-            {"num_envs": batch * 3 // 2},
+            {"num_envs": 2 * batch, "max_wait_ms": 30.0},
             Stage("sft", {**imitation.options, **pages, "report": False, **short}),
         ),
     }
