@@ -144,7 +144,10 @@ def plain(value: Any) -> Any:
         return {str(key): item if type(item) in PLAIN else plain(item) for key, item in value.items()}
     if kind is list or isinstance(value, (list, tuple, set, frozenset)):
         # Asking for all types at once is twice as quick, and states are mostly short lists of numbers.
-        return list(value) if PLAIN.issuperset(map(type, value)) else [plain(item) for item in value]
+        kinds = set(map(type, value))
+        if kinds <= PLAIN or (kinds == {float} and math.isfinite(sum(value))):
+            return list(value)
+        return [plain(item) for item in value]
     if isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
