@@ -28,7 +28,7 @@ SITES = {
     "templates": [*READING, *CHANGING],
     "max_turns": 14,  # the solutions of tasks in two parts have eight or nine
 }
-PRACTISED, TESTED, DEMONSTRATED = 48, 200, 24  # tasks in two parts; the demonstrated ones are among the practised
+PRACTISED, TESTED, DEMONSTRATED = 48, 200, 12  # tasks in two parts; the demonstrated ones are among the practised
 SCARCE_WEB = World(
     env=WEB,
     phases=3,
@@ -49,9 +49,10 @@ SCARCE_WEB = World(
         "eval_at_start": False,
         "critic_epochs": 1,
         "replay_limit": 1.0,
+        "token_budget": 8192,
     },
 )
-IN_TWO_PARTS = {"iterations": 1, "steps_per_iteration": 12, "lr": 1e-4, "warmup": 3}  # of imitation
+IN_TWO_PARTS = {"iterations": 1, "steps_per_iteration": 6, "lr": 1e-4, "warmup": 3}  # of imitation
 
 
 def start(demonstrated: int = DEMONSTRATED, **options: Any) -> tuple[Stage, Stage]:
@@ -83,8 +84,8 @@ def scarce_web() -> Experiment:
 
 def starts() -> Experiment:
     """How many tasks in two parts must be demonstrated? On the dev split; the others' options are given by this."""
-    sizes = (12, DEMONSTRATED, PRACTISED)
-    steps = (6, IN_TWO_PARTS["steps_per_iteration"], 24)
+    sizes = (DEMONSTRATED, 24, PRACTISED)
+    steps = (IN_TWO_PARTS["steps_per_iteration"], 12, 24)
     conditions = {
         f"{size} demonstrated, {count} steps": start(size, steps_per_iteration=count, eval_split="dev")
         for size in sizes
