@@ -83,13 +83,13 @@ def scarce_web() -> Experiment:
 
 
 def starts() -> Experiment:
-    """How many tasks in two parts must be demonstrated? On the dev split; the others' options are given by this."""
-    sizes = (DEMONSTRATED, 24, PRACTISED)
-    steps = (IN_TWO_PARTS["steps_per_iteration"], 12, 24)
+    """How many tasks in two parts must be demonstrated, and how long imitated? On the dev split."""
     conditions = {
-        f"{size} demonstrated, {count} steps": start(size, steps_per_iteration=count, eval_split="dev")
-        for size in sizes
-        for count in steps
+        f"{size} demonstrated, {count} steps": start(
+            size, steps_per_iteration=count, eval_split="dev", eval_modes=["sampled"]
+        )
+        for size in (12, 24, 48)
+        for count in (6, 12, 24)
     }
     question = "How often SmolLM2 does web tasks in two parts after a few demonstrations of them, on the dev split"
     return Experiment(STARTS, question, over_seeds(conditions, ONE_SEED))
