@@ -18,7 +18,7 @@ TRAINER = "not run on a GPU"
 BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
 FIRST_PHASE, REPLAY = ("webrl-first-phase-frozenlake",), ("webrl-replay-frozenlake",)
-SCARCE = ("webrl-scarce-frozenlake",)
+SCARCE, SCARCE_WEB = ("webrl-scarce-frozenlake",), ("webrl-scarce-web",)
 STEPS = tuple(f"webrl-steps-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 TEXTS = ("alfworld", "multihop", "smollm2-alfworld", "smollm2-multihop")
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
@@ -178,7 +178,8 @@ CLAIMS = (
         "WebRL",
         "With imitation of good actions it ends above SFT, filtered BC, AWR and DigiRL",
         everywhere(BASELINES, "WebRL, imitation of good actions", "SFT", "filtered BC", "AWR", "DigiRL")
-        + everywhere(SCARCE, "curriculum, good actions", "SFT", "filtered BC", "AWR", "DigiRL"),
+        + everywhere(SCARCE, "curriculum, good actions", "SFT", "filtered BC", "AWR", "DigiRL")
+        + everywhere(SCARCE_WEB, "curriculum, good actions", "SFT", "DigiRL"),
     ),
     PaperClaim("WebRL", "Without the KL term it is worse", everywhere(ABLATIONS, "WebRL", "without KL")),
     PaperClaim("WebRL", "Without the replay buffer it is worse", everywhere(ABLATIONS, "WebRL", "without replay")),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.measure import CHECKOUT
+from benchmarks.learning import scarce_web
 from benchmarks.learning.compare import Results, pools, sentence
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.experiment_page import primary_section, table
@@ -22,7 +23,7 @@ from benchmarks.learning.tuned import best
 
 LEARNING, PAPERS = CHECKOUT / "docs" / "results" / "learning.md", CHECKOUT / "docs" / "papers.md"
 BEGIN, END = "<!-- tables: python -m benchmarks.learning.result_tables -->", "<!-- end of tables -->"
-SHOWN = (NAME, SWEEP, "one-move-steppo", "one-move-estimators", "one-move-clips")
+SHOWN = (NAME, SWEEP, scarce_web.NAME, "one-move-steppo", "one-move-estimators", "one-move-clips")
 WORDS = {"holds": "**held**", "does not hold": "**did not hold**", "cannot tell": "**cannot be told**"}
 NUMBERS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight"]))
 HEAD = ("condition", "seeds", "start", "sampled", "95 % interval", "greedy", "clipped")

@@ -208,8 +208,8 @@ def films(options: argparse.Namespace) -> None:
 def keep(options: argparse.Namespace, measured: dict[str, Any]) -> None:
     """The results of this suite, beside those of others."""
     results = json.loads(options.json.read_text()) if options.json.exists() else {"schema": 1, "name": "libero_vla"}
-    before = measured["imitation"]
-    after = measured.get("practice", before)
+    # A folder may hold one of the two policies alone.
+    before, after = (measured.get(run) or next(iter(measured.values())) for run in ("imitation", "practice"))
     found = {name: told(before[name]["success"], after[name]["success"]) for name in before if name in after}
     by_task = {}
     for number in options.numbers:
