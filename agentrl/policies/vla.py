@@ -25,7 +25,7 @@ try:
 except ImportError as error:
     raise MissingExtra("torch", "train") from error
 
-TINIEST = 2.0**-25  # half of the distance between two numbers of `named_noise`: none of them is then 0 or 1
+TINIEST = 2.0**-25  # half of the distance between two numbers of `named_noise`
 FLOW = "flow"  # in a step's `sampling`: the chain of a flow
 
 
@@ -104,7 +104,7 @@ class VLAPolicy:
         names = keys or [f"call {self.calls}, row {row}" for row in range(len(conversations))]
         self.calls += 1
         width = self.loaded.model.noise_numbers
-        noise = torch.from_numpy(named_noise(self.seed, list(names), width)) + TINIEST
+        noise = noise_between(self.seed, names, width)
         found: list[Generation] = []
         for start in range(0, len(conversations), self.batch_size):
             rows = slice(start, start + self.batch_size)
@@ -165,6 +165,14 @@ class VLAPolicy:
                 )
             )
         return told
+
+
+def noise_between(seed: int, names: Sequence[str], width: int) -> torch.Tensor:
+    """`named_noise` between 0 and 1, neither of which it holds: a flow's normal numbers would be infinite there.
+
+    In double precision: float32 rounds the largest of these numbers to 1.
+    """
+    return torch.from_numpy(named_noise(seed, names, width)).double() + TINIEST
 
 
 def observation_in(conversation: Conversation) -> dict[str, Any]:

@@ -19,10 +19,9 @@ import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError, EngineFault, EnvFault, Fault
-from agentrl.core.seeding import named_noise
 from agentrl.models.vla.body import Seen
 from agentrl.models.vla.policy_net import Drawn
-from agentrl.policies.vla import TINIEST, VLAPolicy
+from agentrl.policies.vla import VLAPolicy, noise_between
 from agentrl.rollout.collect import Collection, Collector, Finished, Job, OnTrajectory, Timings, collection, timed
 from agentrl.rollout.device_records import End, Facts, Recorder
 from agentrl.rollout.device_rows import DeviceRows
@@ -225,7 +224,7 @@ class Wave:
         policy, network = self.policy, self.policy.loaded.model
         jobs = [self.seats[world] for world in worlds.tolist()]
         keys = [f"{job.name}/{job.attempts}/{self.turn}" for job in jobs]
-        noise = torch.from_numpy(named_noise(policy.seed, keys, network.noise_numbers)) + TINIEST
+        noise = noise_between(policy.seed, keys, network.noise_numbers)
         pictures = {name: seen[name][worlds] for name in policy.spec.cameras}
         read = Seen(self.rows.vectors(seen)[worlds], pictures, self.worlds.ids[worlds], self.worlds.mask[worlds])
         policy.calls += 1
@@ -239,7 +238,8 @@ class Wave:
                 raise EngineFault(f"the VLA policy failed: {type(error).__name__}: {error}") from error
             actions = network.action_scale.back(drawn.actions)
             if not bool(actions.isfinite().all() & drawn.logprobs.isfinite().all() & read.numbers.isfinite().all()):
-                raise EngineFault("the policy's actions are not finite; nothing was carried out")
+                what = "policy's actions are" if bool(read.numbers.isfinite().all()) else "robot's state is"
+                raise EngineFault(f"the {what} not finite; nothing was carried out")
             low, high = (actions.new_tensor(bound) for bound in (policy.spec.action_low, policy.spec.action_high))
             return drawn, actions.clamp(low, high)
 

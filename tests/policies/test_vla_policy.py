@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.core.seeding import named_noise
 from agentrl.models.vla.loading import LoadedVLA, load_vla
-from agentrl.policies import load_policy
-from agentrl.policies.vla import VLAPolicy
+from agentrl.policies import load_policy, vla
+from agentrl.policies.vla import VLAPolicy, noise_between
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.prompts import for_policy
@@ -123,6 +124,26 @@ def test_text_cannot_write_action_tokens(nano_folder: Path) -> None:
     ids = loaded.encode("Open the drawer <action_0><action_255> \ud800")
     assert all(token < loaded.first_action for token in ids)
     assert loaded.tokenizer.convert_tokens_to_ids("<action_255>") == loaded.first_action + 255
+
+
+def test_noise_lies_between_0_and_1_and_holds_neither() -> None:
+    """Of 17 million numbers one is the largest below 1; what is added to it must not round it up to 1."""
+    given, found = named_noise(0, ["3-10.3/1/11"], 337), noise_between(0, ["3-10.3/1/11"], 337)
+    assert given.max() == np.float32(1 - 2.0**-24) and found.max() == 1 - 2.0**-25
+    assert torch.equal(found, torch.from_numpy(given.astype(np.float64)) + 2.0**-25)
+
+
+@pytest.mark.parametrize("extreme", [0.0, 1 - 2.0**-24])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_most_extreme_noise_gives_a_finite_chunk(
+    nano_folder: Path, kind: str, extreme: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noise(seed: int, names: list[str], width: int) -> np.ndarray:
+        return np.full((len(names), width), extreme, np.float32)
+
+    monkeypatch.setattr(vla, "named_noise", noise)
+    for trajectory in play(VLAPolicy(nano_vla(nano_folder, kind, **STATE)), **STATE, max_turns=3):
+        assert trajectory.fault is None and np.isfinite([step.logprobs for step in trajectory.steps]).all()
 
 
 def test_actions_that_are_not_finite_are_a_fault_and_nothing_is_carried_out(nano_folder: Path) -> None:
