@@ -41,7 +41,7 @@ SCARCE_WEB = World(
         "eval_episodes": TESTED,
         "eval_env_kwargs": {"joined": TESTED},
     },
-    imitation={**REAL.imitation, "demonstrations": 640, "eval_env_kwargs": {}, "eval_modes": ["sampled"]},
+    imitation={**REAL.imitation, "demonstrations": 640, "eval_modes": ["sampled"]},
     # Rows are long and the critic reads all episodes so far: one pass, and no more replay than play.
     learning={
         **REAL.learning,
