@@ -61,6 +61,7 @@ LOSSES = {
     "clipped_sequences": "share of clipped sequences",
     "clipped_sequences_last": "share of clipped sequences, last mini-batch",
     "grad_norm": "gradient norm",
+    "skipped_steps": "skipped optimiser steps",
     "explained_variance": "explained variance",
     "explained_variance_at_turns": "explained variance at turn beginnings",
     "explained_variance_ceiling": "explained variance at turn beginnings, ceiling",
@@ -105,6 +106,7 @@ WARNINGS = {
     "no_signal": "Nothing to learn from (no_signal)",
     "kl_blowup": "The policy moves too far (kl_blowup)",
     "invalid_actions": "Many invalid turns (invalid_actions)",
+    "skipped_steps": "Losses or gradients that are not finite (skipped_steps)",
     "mc_rollouts": "The ceiling of the explained variance was not measured (mc_rollouts)",
     "prompts": "Other prompts than the model was trained with (prompts)",
 }

@@ -32,6 +32,7 @@ from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import micro_batches
 from agentrl.trainers.update.control_batch import ControlRow, PictureBlock, held_by, observed
 from agentrl.trainers.update.control_learner import ControlLearner
+from agentrl.trainers.update.steps import Steps
 
 MOST_PICTURES = 16.0  # GiB of demonstrations
 
@@ -55,14 +56,13 @@ def train(args: BC, report: Report | None = print, shown: Sequence[Trajectory] |
         rows, others = moments(learner, taught), moments(learner, held_out)
         run.report(f"learning from {len(rows):,} moments of {len(taught)} episodes")
         for _ in run.iterations():
-            losses, moved = [], run.rng("pictures")
+            steps, moved = Steps(learner), run.rng("pictures")
             with run.time("update"), run.progress("learning moments", total // args.iterations * args.batch_size) as p:
                 learner.progress = p
                 for batch in batches(rows, args, run.rng("demonstrations")):
-                    losses.append(imitate(learner, args, batch, moved))
+                    steps.take(imitate, learner, args, batch, moved)
                 learner.publish()
-            found = {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}
-            run.log_training(found | held_out_loss(learner, others), episodes=False)
+            run.log_training(steps.means() | held_out_loss(learner, others), episodes=False)
         return run.close()
 
 

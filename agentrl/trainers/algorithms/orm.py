@@ -30,6 +30,7 @@ from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import Row
 from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.steps import Steps
 from agentrl.trainers.update.word_substitution import WordSubstituter, substitute_words
 
 SMALL = 20_000_000  # parameters; a model below that is asked in the compact form
@@ -48,7 +49,7 @@ def train(args: ORM, report: Report | None = print) -> Path:
         run.report(described(learned, held, rows))
         for _ in run.iterations():
             order = torch.randperm(len(rows), generator=run.rng("demonstrations")).tolist()
-            shown, found = with_other_words(args, run, rows), []
+            shown, steps = with_other_words(args, run, rows), Steps(learner)
             with (
                 run.time("update"),
                 run.progress("learning episodes", len(rows) // run.processes.size) as learner.progress,
@@ -56,9 +57,9 @@ def train(args: ORM, report: Report | None = print) -> Path:
                 for start in range(0, len(rows), args.batch_size):
                     chosen = order[start : start + args.batch_size]
                     some = [weights[index] for index in chosen]
-                    found.append(learn(learner, [shown[index] for index in chosen], some))
+                    steps.take(learn, learner, [shown[index] for index in chosen], some)
                 learner.publish()
-            means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
+            means = steps.means()
             with run.time("measure"):
                 means |= measured(args, reader, held)
             run.log_training(means, episodes=False)

@@ -25,6 +25,7 @@ from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.batch import Batch, Row
 from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.steps import Steps
 from agentrl.trainers.update.word_substitution import WordSubstituter, substitute_words
 
 
@@ -40,17 +41,15 @@ def train(args: SFT, report: Report | None = print) -> Path:
             raise ConfigError("the demonstrations hold no tokens to learn from")
         substituter = WordSubstituter(learner.engine.tokenizer) if args.word_substitution else None
         for _ in run.iterations():
-            losses, words = [], run.rng("words")
+            steps, words = Steps(learner), run.rng("words")
             sequences = args.steps_per_iteration * args.batch_size // run.processes.size
             with run.time("update"), run.progress("learning sequences", sequences) as learner.progress:
                 for batch in batches(rows, args, run.rng("demonstrations")):
                     if substituter is not None:
                         batch = substitute_words(batch, args.word_substitution, substituter, words)
-                    losses.append(imitate(learner, batch))
+                    steps.take(imitate, learner, batch)
                 learner.publish()
-            run.log_training(
-                {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False
-            )
+            run.log_training(steps.means(), episodes=False)
         return run.close()
 
 

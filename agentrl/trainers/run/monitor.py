@@ -21,7 +21,7 @@ from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import wilson_interval
 
-KNOWN = ("reward_hacking", "entropy_collapse", "no_signal", "kl_blowup", "invalid_actions")
+KNOWN = ("reward_hacking", "entropy_collapse", "no_signal", "kl_blowup", "invalid_actions", "skipped_steps")
 SCHEMA = 1
 SHORT = 3  # lines that must agree before one of the simple signs counts: a single odd batch is no trouble
 MAX_BLOCKS = 32  # of the past; older ones are thinned out, never all forgotten
@@ -40,6 +40,7 @@ class _Beat:
     kl: float | None = None
     approx_kl: float | None = None
     valid: float | None = None
+    skipped: float | None = None  # optimiser steps
     broken: bool = False  # a KL that is no finite number, which JSON could not hold
 
 
@@ -90,7 +91,10 @@ class Monitor:
         if line.get("kind") != "train":
             return []
         self._remember(_read(line))
-        signs = (self._reward_hacking, self._entropy_collapse, self._no_signal, self._kl_blowup, self._invalid_actions)
+        signs = (
+            self._reward_hacking, self._entropy_collapse, self._no_signal, self._kl_blowup, self._invalid_actions,
+            self._skipped_steps,
+        )  # fmt: skip
         found = []
         for name, sign in zip(KNOWN, signs, strict=True):
             detail = sign()
@@ -215,6 +219,12 @@ class Monitor:
             return None
         return f"only {valid:.0%} of the turns are valid, after {best:.0%}"
 
+    def _skipped_steps(self) -> str | None:
+        skipped = self._memory.beats[-1].skipped
+        if not skipped:
+            return None
+        return f"{skipped:.0f} optimiser steps were skipped: their loss or gradient was not finite"
+
 
 def _read(line: Mapping[str, Any]) -> _Beat:
     loss = line.get("loss")
@@ -229,6 +239,7 @@ def _read(line: Mapping[str, Any]) -> _Beat:
         kl=_finite(losses.get("kl")),
         approx_kl=_finite(losses.get("approx_kl")),
         valid=_share(line.get("valid_rate")),
+        skipped=_finite(losses.get("skipped_steps")),
         broken=any(_is_broken(losses.get(name)) for name in ("kl", "approx_kl")),
     )
 

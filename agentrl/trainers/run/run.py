@@ -453,7 +453,7 @@ class Run:
         generated = metrics.pop("generated", 0)
         metrics |= {
             "episodes_total": self.episodes,
-            "loss": loss,
+            "loss": {**loss, "skipped_steps": learner.skipped_steps},
             "lr": learner.optimiser.param_groups[0]["lr"],
             "tokens": {"generated": generated, "trained": learner.trained_tokens, "padding": padding},
             "seconds": seconds,
@@ -463,7 +463,7 @@ class Run:
             metrics["engine"] = self.rollout_engine.metrics()
         if self.asynchronous is not None:
             metrics["async"] = self.asynchronous.metrics()
-        learner.padding, learner.trained_tokens = [], 0
+        learner.padding, learner.trained_tokens, learner.skipped_steps = [], 0, 0
         self.log("train", metrics)
         self.report(summary_line(self.iteration + 1, self.arguments.iterations, metrics))
 

@@ -50,7 +50,11 @@ HEAD_STD = 0.02  # of a random value head, as language models begin; hidden stat
 
 
 class TrainingFault(Fault):
-    """Training cannot continue: a loss that is not finite, memory that ran out."""
+    """Training cannot continue: no loss was finite, or memory ran out."""
+
+
+class NotFinite(TrainingFault):
+    """A step whose loss or gradient is not finite; it has changed no weight."""
 
 
 class OutOfMemory(TrainingFault):
@@ -167,7 +171,7 @@ class Learner:
         self.write_beside_policy: list[Callable[[Path], Any]] = []  # what else goes into a checkpoint's policy folder
         self.progress: Any = SimpleNamespace(done=0)  # counts the rows that were read; a run puts its `Progress` here
         self.padding: list[float] = []
-        self.trained_tokens = 0
+        self.trained_tokens = self.skipped_steps = 0  # since the last line of metrics
 
     def _load(self, critic: CriticKind, random_heads: int, *, reference: bool) -> None:
         """Read the models."""
@@ -383,14 +387,14 @@ class Learner:
         """One optimiser step on `rows`; its metrics.
 
         `loss_of(indices)` gives a micro-batch's part of the loss and of the metrics: parts add up to the whole, except
-        for metrics called `..._max`. A loss or gradient that is not finite stops the run before any weight has changed.
+        for metrics called `..._max`. Where a loss or gradient is not finite, that is `NotFinite` and no weight changes.
         """
         lengths = self.reader.lengths(rows)
         padding, metrics = self.budget.fit(lengths, lambda tokens: self._gradients(lengths, tokens, loss_of))
         self.padding.append(padding)
         self.trained_tokens += sum(len(row.ids) for row in rows)
         if not math.isfinite(metrics["loss"]):
-            raise TrainingFault(f"the loss is {metrics['loss']}; no weight was changed by it")
+            raise NotFinite(f"the loss is {metrics['loss']}; no weight was changed by it")
         if self.shards is not None and not any(row.images for row in rows):
             self.shards.clear_vision_gradients()
         with self.guarded():
@@ -400,7 +404,7 @@ class Learner:
             clip = [nn.utils.clip_grad_norm_(part, limit) if part else torch.zeros(()) for part in parts]
             norms = [float(norm if self.shards is None else whole(norm)) for norm in clip]
             if not all(map(math.isfinite, norms)):
-                raise TrainingFault(f"a gradient norm is {norms}; no weight was changed by it")
+                raise NotFinite(f"a gradient norm is {norms}; no weight was changed by it")
             for group in self.optimiser.param_groups:
                 group["lr"] = group["peak"] * self.rate()
             self.optimiser.step()

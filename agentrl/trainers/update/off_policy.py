@@ -38,6 +38,7 @@ from agentrl.trainers.update.outcomes import (
     regression_weights,
     released_advantages,
 )
+from agentrl.trainers.update.steps import Steps
 
 if TYPE_CHECKING:
     from agentrl.trainers.run.run import Run
@@ -178,12 +179,12 @@ def train_critic(args: OffPolicyArguments, run: Run, learner: Learner, experienc
         return {"critic_actions": 0.0}
     if args.fresh_optimiser:
         learner.optimiser.state.clear()
-    found = []
+    steps = Steps(learner)
     for part in _mini_batches(args, run, learner, "critic", args.critic_epochs, [int(one.sum()) for one in kept]):
         rows = [table.states[index] for index in part]
         mask, goals = padded([kept[index] for index in part]), padded([outcomes[index] for index in part])
-        found.append(critic_step(learner, rows, goals, mask))
-    return _means(found) | {"critic_actions": float(table.kept.sum())}
+        steps.take(critic_step, learner, rows, goals, mask)
+    return steps.means() | {"critic_actions": float(table.kept.sum())}
 
 
 def critic_step(learner: Learner, rows: Sequence[Row], outcomes: Tensor, mask: Tensor) -> dict[str, float]:
@@ -257,11 +258,11 @@ def train_actor(args: OffPolicyArguments, run: Run, learner: Learner, experience
     ]
     if args.fresh_optimiser:
         learner.optimiser.state.clear()
-    found, sizes = [], [counts[place] for place in places]
+    steps, sizes = Steps(learner), [counts[place] for place in places]
     for part in _mini_batches(args, run, learner, "actor", args.actor_epochs, sizes):
         minibatch = ActorPart(*(padded([tensor[index] for index in part]) for tensor in tensors))
-        found.append(actor_step(args, learner, [rows[index] for index in part], minibatch))
-    learned = _means(found)
+        steps.take(actor_step, args, learner, [rows[index] for index in part], minibatch)
+    learned = steps.means()
     if args.loss == "webrl":
         aims = advantages[chosen]
         unmoved = float((regression_weights(aims, loss_options(args)) * aims.square()).mean())
@@ -389,8 +390,3 @@ def _anything(run: Run, who: str, kept: Tensor) -> bool:
         return True
     run.report(f"the {who} has nothing to learn from in iteration {run.iteration + 1}: no action is left")
     return False
-
-
-def _means(found: Sequence[dict[str, float]]) -> dict[str, float]:
-    names = dict.fromkeys(name for one in found for name in one)
-    return {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}

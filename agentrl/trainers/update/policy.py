@@ -34,6 +34,7 @@ from agentrl.trainers.update.losses import (
     mismatch,
     policy_drift,
 )
+from agentrl.trainers.update.steps import Steps
 
 WEIGHTED = ("clipped_sequences",)  # metrics of losses that are weighted already, so that micro-batches add up
 MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
@@ -169,7 +170,7 @@ def update_policy(
         weights=zero,
     )
     step = partial(minibatch_step, args, learner, policy_loss, weigh is not None, estimate.turn_returns is not None)
-    weigh, found = weigh or partial(token_weights, unit), []
+    weigh, steps = weigh or partial(token_weights, unit), Steps(learner)
     passes = [False] * args.epochs  # does only the critic learn?
     if isinstance(args, CriticArguments):
         passes = [learner.iteration < args.critic_warmup] * args.epochs + [True] * args.critic_epochs
@@ -178,11 +179,10 @@ def update_policy(
             indices = [index for index, row in enumerate(batch.rows) if row.trajectory in trajectories]
             minibatch = Part(*(batch.by_row(tensor, indices) for tensor in everything))
             minibatch = minibatch._replace(weights=weigh(minibatch.kept, minibatch.turn_ends))
-            found.append(step([batch.rows[index] for index in indices], minibatch, only_critic))
-    found = found[: len(found) * args.epochs // len(passes)]  # further passes of the critic alone say nothing new
-    names = dict.fromkeys(name for one in found for name in one)
-    means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
-    means |= {f"{name}_last": found[-1][name] for name in WEIGHTED if name in means}
+            steps.take(step, [batch.rows[index] for index in indices], minibatch, only_critic)
+    telling = len(steps.found) * args.epochs // len(passes)  # further passes of the critic alone say nothing new
+    means, last = steps.means(telling), steps.taken(telling)[-1]
+    means |= {f"{name}_last": last[name] for name in WEIGHTED if name in means}
     age = (learner.iteration - batch.versions)[batch.action_mask].float()  # updates since the tokens were written
     stale = {"staleness_mean": float(age.mean()), "staleness_max": float(age.max())}
     return means | dict(scores.metrics) | fixed.metrics | stale

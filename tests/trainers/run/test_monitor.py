@@ -142,6 +142,10 @@ def test_validity_that_falls_below_half_is_told_and_one_that_rises_from_there_is
     assert run(train(i, valid=min(1.0, 0.05 + 0.05 * i)) for i in range(30)) == []
 
 
+def test_skipped_steps_are_told_when_they_begin():
+    assert run(train(i, skipped_steps=2 if 3 <= i < 9 else 0) for i in range(12)) == [("skipped_steps", 3)]
+
+
 # ---------------------------------------------------------------------- lines and state
 
 
