@@ -23,7 +23,7 @@ from agentrl.core.errors import ConfigError, MissingLibrary
 from agentrl.core.policy import Conversation, Generation
 from agentrl.models.chat import PromptEncoder
 from agentrl.rollout.collect import Timings, timed
-from agentrl.rollout.episode import LiveEpisode, TrajectoryBuilder
+from agentrl.rollout.episode import LiveEpisode, StepResult, TrajectoryBuilder
 from agentrl.rollout.hosts import make_stack
 from agentrl.rollout.prompts import WholeConversation
 from agentrl.rollout.starts import Stack
@@ -72,7 +72,7 @@ class AgentRLLoop(verl.AgentLoopBase):
             longest = first + self.rollout_config.response_length
             while not episode.over and (said := await self._ask(episode.conversation(), longest, sampling_params)):
                 with timed(self.tally, "environment"):
-                    episode.turn(said, await asyncio.to_thread(env.step, said.action))
+                    episode.turn(said, StepResult(*await asyncio.to_thread(env.step, said.action)))
         finally:
             await asyncio.to_thread(env.close)
         return self._output(builder.finish(), bool(sampling_params.get("logprobs")))

@@ -20,7 +20,7 @@ import gymnasium as gym
 
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
-from agentrl.rollout.episode import StepResult, env_id_of, spec_json
+from agentrl.rollout.episode import Seen, StepResult, env_id_of, spec_json
 from agentrl.rollout.hosts import Host, make_stack
 from agentrl.rollout.isolated import IsolatedEnv, ask_all
 from agentrl.rollout.starts import EnvSpec, Start
@@ -64,12 +64,13 @@ class EnvHandle:
         return self._call(lambda: _checked_step(self.env.step(action)), "step()")
 
     def take(self, answer: Any) -> StepResult:
-        """The turn that was played in another process, of its answer."""
+        """The turn that was played in another process for a record, of its answer."""
         if isinstance(answer, AgentRLError):
             raise answer
         env = self.env
         assert isinstance(env, IsolatedEnv)
-        return self._guarded(lambda: _checked_step(env.read_step(answer)), "step()")
+        *answer, seen = answer
+        return self._guarded(lambda: _checked_step(env.read_step(answer))._replace(seen=Seen(*seen)), "step()")
 
     def save(self) -> list[bytes]:
         """What each of its wrappers remembers from one episode to the next."""
@@ -114,7 +115,7 @@ def _checked_step(result: Any) -> StepResult:
     reward = float(reward)
     if not math.isfinite(reward):
         raise ValueError(f"the reward is {reward}")
-    return observation, reward, bool(terminated), bool(truncated), dict(info)
+    return StepResult(observation, reward, bool(terminated), bool(truncated), dict(info))
 
 
 class EnvPool:
@@ -167,7 +168,7 @@ class EnvPool:
         if not self._hosts:
             return [played(lambda handle=handle, action=action: handle.step(action)) for handle, action in turns]
         envs = [(handle.env, action) for handle, action in turns]
-        asked = [(env, env.asked("step", action)) for env, action in envs if isinstance(env, IsolatedEnv)]
+        asked = [(env, env.asked("step", action, True)) for env, action in envs if isinstance(env, IsolatedEnv)]
         pairs = zip(turns, ask_all(asked), strict=True)
         return [played(lambda handle=handle, answer=answer: handle.take(answer)) for (handle, _), answer in pairs]
 

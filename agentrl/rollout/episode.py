@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -30,12 +30,30 @@ from agentrl.rollout.prompts import (
     user_message,
 )
 from agentrl.rollout.starts import takes
-from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
+from agentrl.rollout.trajectory import PLAIN, Step, Trajectory, picture_hash, plain
 from agentrl.wrappers.text_observation import with_text
 
 # Terms are kept once, where settling changes them; the anchor is kept as that of the state in which a step began.
 HELD_BY_STEP = ("reward_terms", "pending", "anchor")
-StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what `env.step` gives
+
+
+class Seen(NamedTuple):
+    """What a record keeps of an observation beside its text."""
+
+    images: list[str]  # content hashes
+    proprio: list[float] | None
+    state: list[float] | None
+
+
+class StepResult(NamedTuple):
+    """What `env.step` gives; a host has made of it what records keep: `seen`, and `info` as `kept_info` gives it."""
+
+    observation: Any
+    reward: SupportsFloat
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+    seen: Seen | None = None
 
 
 def make(env_id: str, /, **kwargs: Any) -> gym.Env:
@@ -105,12 +123,12 @@ class TrajectoryBuilder:
         record.about = about_task(env)
         record.system_prompt = rules_of(env)
         self._anchor = anchor_hash(info)
-        self._see(observation)
+        self._see(observation, None)
 
-    def turn(
-        self, answer: Generation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any], after: Any
-    ) -> None:
+    def turn(self, answer: Generation, result: StepResult) -> None:
         """One more step; what it led to is final until the next."""
+        after, reward, terminated, truncated, info, seen = result
+        info = kept_info(info) if seen is None else info
         record, began = self.trajectory, {} if self._anchor is None else {"anchor": self._anchor}
         self._anchor = anchor_hash(info)
         record.steps.append(
@@ -127,13 +145,13 @@ class TrajectoryBuilder:
                 sampling=dict(answer.sampling),
                 version=answer.version,
                 finish_reason=answer.finish_reason,
-                reward=reward,
+                reward=float(reward),
                 reward_terms={name: float(value) for name, value in info.get("reward_terms", {}).items()},
                 pending=list(info.get("pending", [])),
-                info=plain({name: value for name, value in info.items() if name not in HELD_BY_STEP} | began),
+                info={name: value for name, value in info.items() if name not in HELD_BY_STEP} | began,
             )
         )
-        self._see(after)
+        self._see(after, seen)
         record.terminated, record.truncated = bool(terminated), bool(truncated)
         record.limit = episode_limit(truncated, info)
         record.stop_reason = "terminated" if terminated else "truncated" if truncated else ""
@@ -148,19 +166,31 @@ class TrajectoryBuilder:
         self.trajectory.id = content_id(self.trajectory) if id is None else id
         return self.trajectory
 
-    def _see(self, observation: Any) -> None:
-        text, pictures = read_observation(observation)
-        names = [picture_hash(picture) for picture in pictures]
-        self.trajectory.final_observation, self.trajectory.final_images = text, names
-        self.trajectory.pictures.update(zip(names, pictures, strict=True))
-        self.trajectory.final_proprio, self.trajectory.final_state = (
-            numbers_of(observation, name) for name in ("proprio", "state")
-        )
+    def _see(self, observation: Any, seen: Seen | None) -> None:
+        record = self.trajectory
+        record.final_observation, pictures = read_observation(observation)
+        names, record.final_proprio, record.final_state = seen or seen_in(observation, pictures)
+        record.final_images = names
+        record.pictures.update(zip(names, pictures, strict=True))
 
 
 def about_task(env: gym.Env) -> dict[str, Any]:
     """What the environment says about its present task; empty where it says nothing."""
     return plain(env.get_wrapper_attr("about_task")()) if env.has_wrapper_attr("about_task") else {}
+
+
+def seen_in(observation: Any, pictures: list[np.ndarray]) -> Seen:
+    """What a record keeps of an observation with these pictures, beside its text."""
+    names = [picture_hash(picture) for picture in pictures]
+    return Seen(names, numbers_of(observation, "proprio"), numbers_of(observation, "state"))
+
+
+def kept_info(info: dict[str, Any]) -> dict[str, Any]:
+    """As JSON types; what a step holds in fields of its own stays as it is."""
+    return {
+        str(name): value if type(value) in PLAIN or name in HELD_BY_STEP else plain(value)
+        for name, value in info.items()
+    }
 
 
 def numbers_of(observation: Any, name: str) -> list[float] | None:
@@ -215,11 +245,10 @@ class LiveEpisode:
 
     def turn(self, answer: Generation, result: StepResult) -> None:
         """The policy answered, the environment replied."""
-        observation, reward, terminated, truncated, info = result
-        self._builder.turn(answer, float(reward), terminated, truncated, info, observation)
-        what = done(plain(answer.action), info)
-        self.prompt.turn(said_message(answer), what, told(info), user_message(observation))
-        self.over = bool(terminated or truncated)
+        self._builder.turn(answer, result)
+        what = done(self._builder.trajectory.steps[-1].action, result.info)
+        self.prompt.turn(said_message(answer), what, told(result.info), user_message(result.observation))
+        self.over = bool(result.terminated or result.truncated)
 
 
 # ---------------------------------------------------------------------- playing one
@@ -257,4 +286,4 @@ def _run(env: gym.Env, policy: Policy, seed: int, builder: TrajectoryBuilder, pr
     episode.begin(*env.reset(seed=seed))
     while not episode.over:
         (answer,) = policy.act([episode.conversation()], [env])
-        episode.turn(answer, env.step(answer.action))
+        episode.turn(answer, StepResult(*env.step(answer.action)))

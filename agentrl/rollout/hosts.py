@@ -45,8 +45,8 @@ from agentrl.core.space_codec import to_plain
 from agentrl.core.worker import Worker
 from agentrl.core.worker_child import MAX_TEXT, encode
 from agentrl.policies.random import legal_actions
-from agentrl.rollout.episode import make, spec_json
-from agentrl.rollout.prompts import rules_of
+from agentrl.rollout.episode import kept_info, make, seen_in, spec_json
+from agentrl.rollout.prompts import read_observation, rules_of
 from agentrl.rollout.starts import Stack
 from agentrl.wrappers.build import wrap
 
@@ -141,9 +141,12 @@ class EnvSlot:
         observation, info = self.env.reset(seed=seed, options=options)
         return [self.region.put(observation), info, rules_of(self.env)]
 
-    def step(self, action: Any) -> list[Any]:
-        """Play a turn."""
+    def step(self, action: Any, for_record: bool = False) -> list[Any]:
+        """Play a turn; `for_record` has made here what a record keeps of it, since hosts do that at the same time."""
         observation, *rest = self.env.step(action)
+        if for_record:
+            (*rest, info), (_, pictures) = rest, read_observation(observation)
+            rest += [kept_info(info) if isinstance(info, dict) else info, seen_in(observation, pictures)]
         return [self.region.put(observation), *rest]
 
     def ask(self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:

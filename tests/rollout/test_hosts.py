@@ -83,6 +83,16 @@ def test_records_equal_those_made_here_with_one_message_a_round(monkeypatch) -> 
     assert len(steps) <= 2 * max(len(one.steps) for one in found[0]) + 2
 
 
+def test_records_equal_those_made_here_whatever_is_shown_and_told() -> None:
+    spec = EnvSpec(TROUBLED, {}, ({"wrapper": "tests.rollout.troubled_envs:Peculiar"},))
+    here, there = (collect(Playing(), specs=[spec], hosts=hosts).trajectories for hosts in (0, 1))
+    first, last = there[0].steps
+    assert first.info["thing"] == "<object>" and first.pending == ["word"] and last.info["1"] == [2.5]
+    assert last.proprio == [float(np.float32(0.1)), -2.0] and last.state is None and len(last.images) == 1
+    assert there[0].pictures[last.images[0]].shape == (8, 5, 3)
+    assert here == there
+
+
 def test_asynchronous_collection_and_evaluation_play_in_hosts() -> None:
     here = evaluate(LAKE, "oracle", 4, num_envs=4)
     there = evaluate(LAKE, "oracle", 4, num_envs=4, hosts=1)

@@ -167,3 +167,15 @@ if "rollout-tests/Troubled-v0" not in gym.registry:
         disable_env_checker=True,
         order_enforce=False,
     )
+
+
+class Peculiar(gym.Wrapper):
+    """Shows arrays of many kinds, and tells what JSON cannot say."""
+
+    def step(self, action):
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        arrays = {"image": np.full((8, 9, 3), 7, np.uint8)[:, ::2], "proprio": np.array([0.1, -2], np.float32)}
+        arrays |= {"state": np.array([np.nan]), "depth": np.zeros((8, 9))}
+        strange = {1: {2.5}, "nan": [np.nan, 1], "array": np.arange(3), "thing": object(), "path": Path("a")}
+        held = {"reward_terms": {"word": np.float32(0.1)}, "pending": ("word",), "anchor": "here"}
+        return {**observation, **arrays}, np.float64(reward), terminated, truncated, info | strange | held
