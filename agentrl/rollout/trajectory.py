@@ -152,6 +152,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, np.ndarray) and value.dtype.char in "fd" and np.isfinite(value).all():
+        return value.tolist()  # a robot's chunk of controls, in one pass
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     return f"<{type(value).__name__}>"
