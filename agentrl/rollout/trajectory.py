@@ -150,12 +150,12 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, (str, int)):
         return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, np.ndarray) and value.dtype.char in "fd" and np.isfinite(value).all():
         return value.tolist()  # a robot's chunk of controls, in one pass
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
+    if isinstance(value, (np.ndarray, np.generic)) and type(inner := value.tolist()) is not type(value):
+        return plain(inner)
     return f"<{type(value).__name__}>"
 
 

@@ -117,6 +117,7 @@ def test_anything_an_environment_says_becomes_json() -> None:
     assert plain(strange) == {"1": 0.5, "a": [0, 1], "b": [1.5], "c": None, "d": "<object>", "e": [None, True]}
     assert plain(np.array([[0.5, 2]], np.float32)) == [[0.5, 2.0]] and plain(np.array([[np.inf], [1]])) == [[None], [1]]
     largest = 1.7e308  # finite, though their sum is not
+    assert plain([np.longdouble(0.5), np.array([np.longdouble(2)]), np.clongdouble(1)]) == [0.5, [2.0], "<clongdouble>"]
     assert plain((0.5, math.nan, math.inf)) == [0.5, None, None] and plain([largest, largest]) == [largest, largest]
 
 
