@@ -100,7 +100,8 @@ def test_a_policy_gets_a_second_try_and_then_comes_through(failures: int, works:
     else:
         with pytest.raises(EngineFault, match="out of memory"):
             troubled(Failing(failures))
-    assert eventually(lambda: census.made == census.closed == 3)
+    assert eventually(lambda: census.made == census.closed)
+    assert census.made == 3 or not works  # a failure may come before all were made
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
