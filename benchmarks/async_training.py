@@ -4,7 +4,7 @@
 
 Two loops, each first in step, then asynchronously with the same batch, model and processes:
 
-    libero  PPO of a VLA policy, LIBERO-Spatial simulated and drawn by hosts, chunks of 8
+    libero  PPO of a VLA policy, LIBERO-Spatial simulated and drawn by hosts, chunks of 5
     sites   GRPO of SmolLM2 on the tasks of the map, after a short imitation that teaches it the form of an action
 
 The bound is (sum of stages) / (slowest stage), as the synchronous loop has measured them: what perfect overlap would
@@ -29,7 +29,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ import torch
 import agentrl
 from agentrl.algorithms import Stage, arguments_class, train_function
 from agentrl.core.measure import machine, result
+from agentrl.models.vla.loading import load_vla
 from agentrl.viewer.run_report import write_run_report
 from benchmarks.asynchronous import processor_seconds
 from benchmarks.learning.webrl_worlds import REAL, chain
@@ -75,7 +76,7 @@ class Case:
     options: dict[str, Any]
     asynchronous: dict[str, Any] = field(default_factory=dict)
     start: Stage | None = None
-    steps: int = 1  # control steps of a transition
+    steps: int = 1  # control steps of a transition: the chunk of a VLA policy
 
 
 @dataclass
@@ -159,7 +160,7 @@ def cases(quick: bool) -> dict[str, Case]:
         short |= {**small, "demonstrations": 8, "steps_per_iteration": 1, "batch_size": 8, "num_envs": 4}
     # Twice as many slots: half of them wait for the generator while the others are played, and a batch is a full one.
     return {
-        "libero": Case("ppo", {**COMMON, **libero}, {"num_envs": 2 * few, "max_wait_ms": 15.0}, steps=8),
+        "libero": Case("ppo", {**COMMON, **libero}, {"num_envs": 2 * few, "max_wait_ms": 15.0}),
         "sites": Case(
             "grpo",
             {**COMMON, **sites},
@@ -178,6 +179,8 @@ def measure(name: str, case: Case, given: argparse.Namespace, found: Report) -> 
         start = given.output / f"{name}-start"
         trained(case.start, start)
         options["model"] = str(final_policy(start))
+    if name == "libero":
+        case = replace(case, steps=load_vla(options["model"], "cpu").spec.chunk)
     in_step = None
     for way in given.ways:
         own = {**options, **changes(given.both)}

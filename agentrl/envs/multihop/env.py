@@ -81,7 +81,7 @@ class MultiHopQAEnv(TextToolEnv):
     - `pages=20000`, `world_seed=0`: the generated encyclopaedia, from 1,000 to 30,000 pages. A fifth as many
       questions are for training, a fortieth each for dev and test. The first use writes pages, index and questions into
       the cache (`AGENTRL_CACHE`), in about 12 seconds.
-    - `hops=None`: play only questions that take so many pages, such as `[2]`.
+    - `hops=None`: play only questions of these numbers of pages, such as `[2]`.
     - `questions=None`: a file of HotpotQA, 2WikiMultiHopQA, MuSiQue (JSON or JSON lines, also as HippoRAG, IRCoT and
       FlashRAG wrote them), or one for each split: `{"train": ..., "test": ...}`.
     - `corpus=None`: the pages to search, as JSON or JSON lines of `title` and `text` (or `contents`); None takes the
@@ -183,7 +183,7 @@ class MultiHopQAEnv(TextToolEnv):
         return self._ids
 
     def _chosen(self, hops: Any) -> Sequence[str]:
-        """The ids of the questions of so many pages; `ConfigError` where there are none."""
+        """The ids of the questions of these numbers of pages; `ConfigError` where there are none."""
         asked = self.collection.of_split(self.split)
         if hops is None:
             return self.collection.ids[self.split]

@@ -156,7 +156,7 @@ class WebArenaLiteEnv(InGrammar, AgentEnv[Any, Any]):
       `"gitlab"` and `"map"`.
     - `templates=None`: only tasks of these templates, such as `["map-phone", "map-open-page"]`: a small world to study
       learning in. Splits stay what they are; a template that is kept for the test split has no tasks in the others.
-    - `joined=0`: so many tasks in two parts in place of single ones, a fixed draw (a shorter one begins a longer one):
+    - `joined=0`: N: only N tasks in two parts, none of the single ones, a fixed draw (the first N of any larger one):
       a change on one site, then a task on another, both of the split, and of `sites` and `templates`. 0: single tasks.
     - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
       evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions). Or the benchmark's own, by name:
