@@ -21,6 +21,10 @@ DANGEROUS = {
 # (file, what): every exception with its reason. Words about pickling in prose are not code and need none.
 ALLOWED: dict[tuple[str, str], str] = {
     ("agentrl/testing", "pickle"): "the test kit checks that environments can be pickled, on its own blobs only",
+    (
+        "agentrl/trainers/parallel/generator_processes.py",
+        "pickle",
+    ): "between a run and processes that it starts itself, through pipes and memory that nobody else has",
     ("agentrl/envs/libero/package.py", "pickle"): "an unpickler that resolves no name but its own stand-ins",
 }
 

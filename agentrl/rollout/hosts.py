@@ -15,7 +15,6 @@ import math
 import mmap
 import os
 import signal
-import tempfile
 import threading
 import traceback
 import weakref
@@ -40,6 +39,7 @@ from agentrl.core.errors import (
     WorkerFault,
 )
 from agentrl.core.measure import CHECKOUT, IN_CHECKOUT
+from agentrl.core.shared_memory import shared_memory
 from agentrl.core.snapshot import restore, restore_layers, snapshot, snapshot_layers
 from agentrl.core.space_codec import to_plain
 from agentrl.core.worker import Worker
@@ -339,14 +339,9 @@ class Host:
             return self._life
 
     def _begin(self) -> None:
-        """Start a process, with memory that has no name: nobody can leave it behind."""
-        if hasattr(os, "memfd_create"):
-            memory = os.memfd_create("agentrl-host")
-        else:
-            with tempfile.TemporaryFile() as file:
-                memory = os.dup(file.fileno())
+        """Start a process, with memory that both share."""
+        memory = shared_memory("host", CAPACITY)
         self._release = weakref.finalize(self, os.close, memory)
-        os.ftruncate(memory, CAPACITY)
         self._memory = mmap.mmap(memory, CAPACITY)
         self._life = worker = Worker(
             "agentrl.rollout.hosts:EnvHost",

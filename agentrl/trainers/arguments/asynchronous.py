@@ -26,6 +26,9 @@ class AsyncArguments(RunArguments):
     """Generators take new weights every N updates, between two of their batches."""
     generators: int = 1
     """Copies of the model that answer, each in a thread of its own; so many in each process of the run."""
+    generator_processes: bool = False
+    """Generators are processes of their own in place of threads: they and the trainer do not wait for each other's
+    Python. One that ends or hangs is replaced."""
     max_batch: int = 0
     """Requests that a generator answers together, at most; 0: half of num_envs, shared among the generators."""
     max_wait_ms: float = 5.0
@@ -46,8 +49,9 @@ class AsyncArguments(RunArguments):
     """On a cluster: hosts and generators share machines and GPUs (colocated), have GPUs of their own (hybrid), or share
     those of machines other than the trainer's (disaggregated)."""
     generator_timeout: float = 600.0
-    """On a cluster: how many seconds a generator has for a batch, taking new weights included. One that gives no answer
-    by then is ended, replaced and asked again; where the next ones are late as well, the run ends."""
+    """On a cluster, and of generator_processes: how many seconds a generator has for a batch, taking new weights
+    included. One that gives no answer by then is ended, replaced and asked again; where the next ones are late as well,
+    the run ends."""
     snapshot_every: int = 0
     """On a cluster: keep a snapshot of every environment each N turns, from which its episode goes on when its machine
     is lost; 0: it begins again."""
@@ -69,3 +73,5 @@ class AsyncArguments(RunArguments):
         check_address(self.cluster)
         if self.cluster != "local" and not (self.asynchronous and self.hosts):
             raise ConfigError("cluster needs asynchronous, and hosts of 1 or more: its simulators are hosts")
+        if self.generator_processes and (self.cluster != "local" or not self.asynchronous):
+            raise ConfigError("generator_processes needs asynchronous, and cluster=local: on a cluster they are actors")

@@ -13,7 +13,7 @@ from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collection
 from agentrl.rollout.prompts import for_policy
 from agentrl.trainers.parallel.async_rollouts import AsyncRollouts
-from agentrl.trainers.run.machines import OnCluster, ThisProcess
+from agentrl.trainers.run.machines import OnCluster, ThisMachine
 
 if TYPE_CHECKING:
     from agentrl.trainers.run.run import Run
@@ -32,7 +32,7 @@ class AsyncRun:
                 "as cluster, or leave out --processes"
             )
         self.run = run
-        self.machines = ThisProcess(run) if arguments.cluster == "local" else OnCluster(run)
+        self.machines = ThisMachine(run) if arguments.cluster == "local" else OnCluster(run)
         self.weights, self.generators = self.machines.weights, self.machines.generators
         self.collector = AsyncCollector(
             [for_policy(spec, self.generators[0].policy) for spec in arguments.specs()],

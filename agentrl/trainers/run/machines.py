@@ -1,13 +1,15 @@
-"""Where the simulators and generators of an asynchronous run are: in this process, or on the machines of a cluster."""
+"""Where the simulators and generators of an asynchronous run are: on this machine, or on those of a cluster."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentrl.rollout.cluster import joined, reserve
 from agentrl.rollout.cluster_hosts import ClusterHost
 from agentrl.trainers.parallel.cluster_generators import ClusterGenerator, ClusterWeights
+from agentrl.trainers.parallel.generator_processes import GeneratorProcess, SharedWeights
 from agentrl.trainers.parallel.generators import Generator, Weights
 
 if TYPE_CHECKING:
@@ -16,23 +18,31 @@ if TYPE_CHECKING:
 RETRIES = 3  # of an episode on a cluster, which loses some with each machine
 
 
-class ThisProcess:
-    """Simulators and generators in threads, hosts beside them."""
+class ThisMachine:
+    """Simulators in threads, with hosts beside them; generators in threads or in processes."""
 
     def __init__(self, run: Run) -> None:
         arguments: Any = run.arguments
-        engine = run.learner.engine
+        engine, count = run.learner.engine, range(arguments.generators)
         make_policy = run.learner.sampling(greedy=False, seed=arguments.seed)
-        self.weights = Weights(engine.model, 0)
-        self.generators = [Generator(engine, make_policy, self.weights) for _ in range(arguments.generators)]
+        self._processes = list[GeneratorProcess]()
+        if arguments.generator_processes:
+            weights, seconds = SharedWeights(engine.model, 0), arguments.generator_timeout
+            self._processes = [GeneratorProcess(engine, make_policy, run.policy, weights, seconds) for _ in count]
+            self.weights, self.generators = weights, self._processes
+        else:
+            self.weights = Weights(engine.model, 0)
+            self.generators = [Generator(engine, make_policy, self.weights) for _ in count]
         self.collector_options: dict[str, Any] = {}
 
     def metrics(self) -> dict[str, Any]:
-        """Nothing of its own."""
-        return {}
+        """Which processes had to be replaced."""
+        return {"restarts": restarts_of(self._processes)} if self._processes else {}
 
     def close(self) -> None:
-        """There is nothing to leave."""
+        """End the processes."""
+        for generator in self._processes:
+            generator.close()
 
 
 class OnCluster:
@@ -66,10 +76,8 @@ class OnCluster:
     def metrics(self) -> dict[str, Any]:
         """Which machines are left, and what had to be replaced."""
         alive = sum(node["Alive"] for node in self.ray.nodes())
-        restarts = sum(max(0, host.starts - 1) for host in self._hosts)
-        begun_again = {"hosts": restarts, "generators": sum(one.restarts for one in self.generators)}
-        begun_again["hung_generators"] = sum(one.hung for one in self.generators)
-        return {"machines": alive, "restarts": begun_again}
+        hosts = sum(max(0, host.starts - 1) for host in self._hosts)
+        return {"machines": alive, "restarts": {"hosts": hosts, **restarts_of(self.generators)}}
 
     def close(self) -> None:
         """End the actors and leave; a cluster that was started here ends."""
@@ -78,3 +86,11 @@ class OnCluster:
                 generator.close()
             self.ray.util.remove_placement_group(self._places.group)
             self.ray.shutdown()
+
+
+def restarts_of(generators: Sequence[ClusterGenerator] | Sequence[GeneratorProcess]) -> dict[str, int]:
+    """How many were begun again, and how many of these because they gave no answer in time."""
+    return {
+        "generators": sum(one.restarts for one in generators),
+        "hung_generators": sum(one.hung for one in generators),
+    }
