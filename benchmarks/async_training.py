@@ -2,7 +2,7 @@
 
     python -m benchmarks.async_training --cases libero sites --output runs/async > async_training.json
 
-Two loops, each first in step, then asynchronously with the same batch, model and processes:
+Two loops, each first in step, then asynchronously with the same batch, model and hosts, and a generator in a process:
 
     libero  PPO of a VLA policy, LIBERO-Spatial simulated and drawn by hosts, chunks of 5
     sites   GRPO of SmolLM2 on the tasks of the map, after a short imitation that teaches it the form of an action
@@ -54,6 +54,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "both": {"asynchronous": True, "max_staleness": 4},
     "gated": {"asynchronous": True, "max_staleness": 1},
 }
+APART = {"generator_processes": True}  # of the asynchronous ways
 GAIN, SHARE = 1.6, 0.9  # times the synchronous rate, or of the bound
 COMMON = {
     "eval_every": 0,
@@ -160,11 +161,11 @@ def cases(quick: bool) -> dict[str, Case]:
         short |= {**small, "demonstrations": 8, "steps_per_iteration": 1, "batch_size": 8, "num_envs": 4}
     # Twice as many slots: half of them wait for the generator while the others are played, and a batch is a full one.
     return {
-        "libero": Case("ppo", {**COMMON, **libero}, {"num_envs": 2 * few, "max_wait_ms": 15.0}),
+        "libero": Case("ppo", {**COMMON, **libero}, {**APART, "num_envs": 2 * few, "max_wait_ms": 15.0}),
         "sites": Case(
             "grpo",
             {**COMMON, **sites},
-            {"num_envs": 2 * batch, "max_wait_ms": 30.0},
+            {**APART, "num_envs": 2 * batch, "max_wait_ms": 30.0},
             Stage("sft", {**imitation.options, **pages, "report": False, **short}),
         ),
     }
