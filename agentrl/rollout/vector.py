@@ -12,7 +12,6 @@ is the same on a GPU, for ids that have it: one process, and torch tensors that 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -29,6 +28,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import AgentRLError, ConfigError, Fault, WorkerFault
 from agentrl.core.family import load
+from agentrl.core.measure import usable_cores
 from agentrl.core.seeding import mixed_seed
 from agentrl.registry import check_id, known
 from agentrl.rollout.hosts import Host
@@ -313,6 +313,5 @@ def _surroundings(hosts: int | Sequence[Mapping[str, str]] | None, num_envs: int
         if not found or not all(isinstance(one, Mapping) for one in found):
             raise ConfigError(f"hosts must be a number or a list of variables by name; got {hosts!r}")
         return found
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = cores if hosts is None else whole_number("hosts", hosts, at_least=1)
+    count = usable_cores() if hosts is None else whole_number("hosts", hosts, at_least=1)
     return [{}] * min(count, num_envs)

@@ -114,7 +114,7 @@ class RunArguments:
     float32_head: bool = False
     """With dtype=bfloat16: compute the output layer in float32, so that generation and training agree better."""
     threads: int = 0
-    """CPU threads of the computation; 0: torch's own choice."""
+    """CPU threads of the computation; 0: torch's own choice, and on a GPU no more than the cores that hosts leave."""
     ddp_timeout: float = 1800.0
     """With several processes: seconds to wait for the others before giving up (the timeout of torch.distributed)."""
 

@@ -270,3 +270,10 @@ def test_the_garbage_collector_leaves_out_what_stays_until_the_run_ends(undecide
     gc.freeze()  # what the caller has frozen stays so
     ppo.train(toys.ppo(undecided, tmp_path / "another", iterations=1))
     assert count() > 0
+
+
+def test_on_a_gpu_threads_of_the_processor_leave_cores_to_hosts(monkeypatch) -> None:
+    monkeypatch.setattr(run_module, "usable_cores", lambda: 16)
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    assert [run_module.cpu_threads(hosts, gpu, 16) for hosts in (0, 4, 15, 16, 32)] == [16, 12, 1, 1, 1]
+    assert run_module.cpu_threads(4, gpu, 2) == 2 and run_module.cpu_threads(16, cpu, 8) == 8

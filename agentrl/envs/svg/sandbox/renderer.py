@@ -20,6 +20,7 @@ import numpy as np
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra, WorkerFault
+from agentrl.core.measure import usable_cores
 from agentrl.core.worker import Worker
 from agentrl.envs.svg.sandbox.gate import DEFAULT_LIMITS, Limits, SvgRefused, check
 
@@ -201,9 +202,7 @@ def shared_renderer(size: int = 256) -> Renderer:
     global _shared
     with _shared_lock:
         if _shared is None or _shared.closed:
-            workers = max(
-                1, min(SHARED_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-            )
+            workers = min(SHARED_WORKERS, usable_cores())
             _shared = WorkerPool(worker_maker(3.0, MEMORY_LIMIT), workers)
         return Renderer(size, pool=_shared)
 
