@@ -132,8 +132,17 @@ class VLAPolicy:
         numbers = torch.from_numpy(np.stack(rows).astype(np.float32))
         if not bool(numbers.isfinite().all()):
             raise EngineFault("the robot's state is not finite; nothing was carried out")
-        pictures = {name: torch.from_numpy(np.stack([o[name] for o in observations])) for name in self.spec.cameras}
+        pictures = {name: self._stacked([one[name] for one in observations]) for name in self.spec.cameras}
         return Seen(numbers, pictures, *self.loaded.batch_ids([self.loaded.encode(text) for text in instructions]))
+
+    def _stacked(self, pictures: Sequence[np.ndarray]) -> torch.Tensor:
+        """Pictures of a camera; for a GPU in memory that it reads by itself, which is kept for the next batch."""
+        if kinds := {str(one.dtype) for one in pictures} - {"uint8"}:
+            raise ConfigError(f"pictures must be of uint8; got {', '.join(sorted(kinds))}")
+        shape = (len(pictures), *pictures[0].shape)
+        rows = torch.empty(shape, dtype=torch.uint8, pin_memory=self.loaded.model.device.type == "cuda")
+        np.stack(pictures, out=rows.numpy())
+        return rows
 
     def _answers(self, seen: Seen, noise: torch.Tensor, prompts: Sequence[list[int]]) -> list[Generation]:
         model, spec = self.loaded.model, self.spec
@@ -144,21 +153,20 @@ class VLAPolicy:
             except RuntimeError as error:
                 raise EngineFault(f"the VLA policy failed: {type(error).__name__}: {error}") from error
             actions = model.action_scale.back(drawn.actions).cpu().numpy()
-        logprobs, record, steps = drawn.logprobs.cpu(), drawn.record.cpu(), drawn.step.tolist()
-        if not np.isfinite(actions).all() or not bool(logprobs.isfinite().all()):
+        flow, steps = spec.family == "flow", drawn.step.tolist()
+        if not np.isfinite(actions).all() or not bool(drawn.logprobs.isfinite().all()):
             raise EngineFault("the policy's actions are not finite; nothing was carried out")
-        low, high = np.float32(spec.action_low), np.float32(spec.action_high)
+        record = (drawn.record if flow else drawn.record + self.loaded.first_action).tolist()
+        low, high, logprobs = np.float32(spec.action_low), np.float32(spec.action_high), drawn.logprobs.tolist()
         told = []
         for row, chunk in enumerate(np.clip(actions, low, high)):
-            flow = spec.family == "flow"
-            chain = {FLOW: {"chain": record[row].tolist(), "step": steps[row]}} if flow else {}
-            ids = None if flow else (record[row] + self.loaded.first_action).tolist()
+            chain = {FLOW: {"chain": record[row], "step": steps[row]}} if flow else {}
             told.append(
                 Generation(
                     text="",
                     action=chunk,
-                    token_ids=ids,
-                    logprobs=logprobs[row].tolist(),
+                    token_ids=None if flow else record[row],
+                    logprobs=logprobs[row],
                     version=self.version,
                     prompt_ids=list(prompts[row]),
                     sampling=how | chain,

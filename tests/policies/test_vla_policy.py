@@ -91,6 +91,10 @@ def test_other_robots_and_worlds_are_refused(nano_folder: Path, tmp_path: Path) 
     wrong = {"text": "Go", "proprio": np.zeros(2), "state": np.zeros(5)}
     with pytest.raises(ConfigError, match=r"'state' of shape \(4,\); the observation has \(5,\)"):
         policy.act([[{"role": "user", "content": "", "observation": wrong}]])
+    seeing = load_policy(f"vla:{saved(nano_vla(nano_folder, 'parallel', image_size=16), tmp_path / 'seeing')}")
+    pale = {"text": "Go", "proprio": np.zeros(2)} | dict.fromkeys(seeing.spec.cameras, np.zeros((16, 16, 3)))
+    with pytest.raises(ConfigError, match="pictures must be of uint8; got float64"):
+        seeing.act([[{"role": "user", "content": "", "observation": pale}]])
 
 
 def test_damaged_folders_are_refused_in_one_sentence(nano_folder: Path, tmp_path: Path) -> None:

@@ -80,12 +80,10 @@ class LoadedVLA:
         """Token ids of instructions as a table, and where they are; as wide as a multiple of 8, so that few shapes
         occur."""
         width = max(8, -(-max(map(len, rows), default=1) // 8) * 8)
-        ids = torch.zeros(len(rows), width, dtype=torch.long)
-        mask = torch.zeros(len(rows), width, dtype=torch.bool)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = torch.tensor(row, dtype=torch.long)
-            mask[number, : len(row)] = True
-        return ids, mask
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        mask = torch.arange(width) < lengths[:, None]
+        ids = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], dtype=torch.long)
+        return ids.view(len(rows), width), mask
 
     def fit(self, spec: VLASpec, seed: int) -> LoadedVLA:
         """A policy with the transformer's weights and first weights of everything else."""
