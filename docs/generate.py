@@ -54,6 +54,7 @@ WRAPPERS = (
     "RepetitionPenalty",
     "OutcomeReward",
     "History",
+    "GoldInfo",
     "RecordEpisode",
     "ActionChunks",
     "DiscreteActions",

@@ -33,8 +33,8 @@ from agentrl.rollout.starts import takes
 from agentrl.rollout.trajectory import PLAIN, Step, Trajectory, picture_hash, plain
 from agentrl.wrappers.text_observation import with_text
 
-# Terms are kept once, where settling changes them; the anchor is kept as that of the state in which a step began.
-HELD_BY_STEP = ("reward_terms", "pending", "anchor")
+# Terms are kept once, where settling changes them; anchor and gold are those of the state in which a step began.
+HELD_BY_STEP = ("reward_terms", "pending", "anchor", "gold")
 
 
 class Seen(NamedTuple):
@@ -122,7 +122,7 @@ class TrajectoryBuilder:
         record.task = None if info.get("task") is None else str(info["task"])
         record.about = about_task(env)
         record.system_prompt = rules_of(env)
-        self._anchor = anchor_hash(info)
+        self._anchor, record.final_gold = anchor_hash(info), gold_of(info)
         self._see(observation, None)
 
     def turn(self, answer: Generation, result: StepResult) -> None:
@@ -137,6 +137,7 @@ class TrajectoryBuilder:
                 images=record.final_images,
                 proprio=record.final_proprio,
                 state=record.final_state,
+                gold=record.final_gold,
                 action=plain(answer.action),
                 response=None if isinstance(answer.action, str) and answer.text == answer.action else answer.text,
                 prompt_ids=answer.prompt_ids,
@@ -152,6 +153,7 @@ class TrajectoryBuilder:
             )
         )
         self._see(after, seen)
+        record.final_gold = gold_of(info)
         record.terminated, record.truncated = bool(terminated), bool(truncated)
         record.limit = episode_limit(truncated, info)
         record.stop_reason = "terminated" if terminated else "truncated" if truncated else ""
@@ -207,6 +209,12 @@ def anchor_hash(info: dict[str, Any]) -> str | None:
     return (
         None if anchor is None else hashlib.blake2b(str(anchor).encode("utf-8", "replace"), digest_size=12).hexdigest()
     )
+
+
+def gold_of(info: dict[str, Any]) -> dict[str, Any] | None:
+    """What `GoldInfo` tells, as JSON types; None without that wrapper, and where nothing is right any more."""
+    gold = info.get("gold")
+    return plain(gold) if isinstance(gold, dict) else None
 
 
 def content_id(trajectory: Trajectory) -> str:

@@ -30,6 +30,7 @@ class Step:
     images: list[str] = field(default_factory=list)  # content hashes, in the order of the observation
     proprio: list[float] | None = None  # the robot's own state, where the observation has it
     state: list[float] | None = None  # the vector of that name, likewise (`info["state"]` is the truth by names)
+    gold: dict[str, Any] | None = None  # what was right here, where the wrapper `GoldInfo` tells it
     action: Any = None  # what env.step got; arrays as lists, a chunk as a list of lists
     response: str | None = None  # what the policy said, where that is something else
     prompt_ids: list[int] | None = None
@@ -75,6 +76,7 @@ class Trajectory:
     final_images: list[str] = field(default_factory=list)
     final_proprio: list[float] | None = None
     final_state: list[float] | None = None
+    final_gold: dict[str, Any] | None = None
     final_prompt_ids: list[int] | None = None
     stop_reason: str = ""  # "terminated", "truncated", "fault"
     fault: dict[str, str] | None = None

@@ -1,9 +1,9 @@
 """Wrappers, one concern each; loaded when first used.
 
 Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `ReasoningReward`, `RepetitionPenalty`,
-`OutcomeReward`, `History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL
-libraries; `ActionChunks`, `RecordEpisode` for continuous control, there with `StateObservation` for classic RL
-libraries.
+`OutcomeReward`, `History`, `RecordEpisode` for language models (trainers put `GoldInfo` around all of them);
+`DiscreteActions`, `ImageObservation` for classic RL libraries; `ActionChunks`, `RecordEpisode` for continuous control,
+there with `StateObservation` for classic RL libraries.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentrl.wrappers.action_chunks import ActionChunks as ActionChunks
     from agentrl.wrappers.discrete_actions import DiscreteActions as DiscreteActions
+    from agentrl.wrappers.gold_info import GoldInfo as GoldInfo
     from agentrl.wrappers.history import History as History
     from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
     from agentrl.wrappers.outcome_reward import OutcomeReward as OutcomeReward
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _LAZY = {
     "ActionChunks": "agentrl.wrappers.action_chunks",
     "DiscreteActions": "agentrl.wrappers.discrete_actions",
+    "GoldInfo": "agentrl.wrappers.gold_info",
     "History": "agentrl.wrappers.history",
     "ImageObservation": "agentrl.wrappers.image_observation",
     "OutcomeReward": "agentrl.wrappers.outcome_reward",
@@ -40,6 +42,7 @@ _LAZY = {
 __all__ = [
     "ActionChunks",
     "DiscreteActions",
+    "GoldInfo",
     "History",
     "ImageObservation",
     "OutcomeReward",

@@ -83,6 +83,9 @@ class CriticArguments(PolicyArguments):
     """Iterations in which only the critic learns."""
     critic_epochs: int = 0
     """Further passes over the data of an iteration in which only the critic learns."""
+    critic_truth: bool = False
+    """Tell the critic, and not the policy, what right play would do: how far it is to the goal, how much time is left,
+    and how likely the policy is to reply rightly. For environments with an oracle."""
     mc_rollout_every: int = 0
     """Measure every N iterations (and in the last), by Monte Carlo rollouts from visited states, the explained variance
     that the best possible critic would have; 0: never."""

@@ -11,7 +11,6 @@ from agentrl.core.errors import ConfigError
 from agentrl.rollout.activity import over_processes
 from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.collect import Collection
-from agentrl.rollout.prompts import for_policy
 from agentrl.trainers.parallel.async_rollouts import AsyncRollouts
 from agentrl.trainers.run.machines import OnCluster, ThisMachine
 
@@ -35,7 +34,7 @@ class AsyncRun:
         self.machines = ThisMachine(run) if arguments.cluster == "local" else OnCluster(run)
         self.weights, self.generators = self.machines.weights, self.machines.generators
         self.collector = AsyncCollector(
-            [for_policy(spec, self.generators[0].policy) for spec in arguments.specs()],
+            run.training_specs(self.generators[0].policy),
             [generator.policy for generator in self.generators],
             split="train",
             max_batch=arguments.max_batch or None,

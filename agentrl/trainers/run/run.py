@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -353,13 +354,20 @@ class Run:
     def make_collector(self, policy: Any, split: str, specs: Sequence[EnvSpec] = ()) -> Collector:
         """Environments in which a policy plays; the run's own, or others like them."""
         arguments = self.arguments
-        playing = [for_policy(spec, policy) for spec in specs or arguments.specs()]
+        playing = self.training_specs(policy, specs)
         if any(map(on_device, playing)):
             from agentrl.rollout.device_collect import DeviceCollector
 
             options = {**self.collector_options(), "memory": getattr(arguments, "picture_memory", 4.0)}
             return DeviceCollector(playing, policy, split=split, **options)
         return Collector(playing, policy, split=split, **self.collector_options())
+
+    def training_specs(self, policy: Any, specs: Sequence[EnvSpec] = ()) -> list[EnvSpec]:
+        """The environments of the run, or others, as the policy and the critic need them."""
+        found = [for_policy(spec, policy) for spec in specs or self.arguments.specs()]
+        if not getattr(self.arguments, "critic_truth", False):
+            return found
+        return [replace(spec, wrappers=(*spec.wrappers, {"wrapper": "GoldInfo"})) for spec in found]
 
     def collector_options(self) -> dict[str, Any]:
         """How episodes are played, whoever decides when."""

@@ -39,6 +39,7 @@ class Row:
     steps: list[int] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)  # of the policy that produced it
     images: list[Any] = field(default_factory=list)
+    facts: np.ndarray | None = None  # float32 [targets, facts]: what a critic is told of each target's turn
     _arrays: tuple[np.ndarray, np.ndarray] | None = field(default=None, init=False, repr=False, compare=False)
 
     def add(

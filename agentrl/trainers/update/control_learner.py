@@ -247,6 +247,7 @@ def check_options(options: Any, *, distributed: bool) -> None:
         ("dtype", lambda value: value not in ("auto", "float32")),
         ("optimiser", lambda value: value != "adamw"),
         ("mc_rollout_every", bool),
+        ("critic_truth", bool),
         ("master_weights", lambda value: value == "on"),
     )
     if not isinstance(options, ALGORITHMS):

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -29,7 +30,7 @@ from agentrl.models import resolve_model
 from agentrl.models.chat import Prompt
 from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import LoadedModel, load_model
-from agentrl.models.scoring import Entropy, Hidden, Reader, Scores, token_scores
+from agentrl.models.scoring import Entropy, Hidden, Reader, Scores, token_scores, upload
 from agentrl.models.vla.spec import is_vla
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.trajectory import Trajectory
@@ -39,6 +40,7 @@ from agentrl.trainers.parallel.ranks import join
 from agentrl.trainers.parallel.rows import Turn, assign_rows, exchange
 from agentrl.trainers.parallel.sharding import Shards, whole
 from agentrl.trainers.update.batch import Batch, Row, micro_batches, padding_share
+from agentrl.trainers.update.critic_truth import FACTS
 from agentrl.trainers.update.master_weights import ComputeCopies, uses_copies
 from agentrl.trainers.update.models import load_body, make_optimiser, make_policy, merged
 
@@ -46,6 +48,7 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 LossOf = Callable[[list[int]], tuple[Tensor, dict[str, Tensor]]]
 CriticKind = Literal["none", "own", "shared", "head"]
+FACT_WIDTH = 32  # of the layer that a critic reads facts with
 HEAD_STD = 0.02  # of a random value head, as language models begin; hidden states have about unit size
 
 
@@ -109,10 +112,20 @@ class Critic(nn.Module):
 
     It is 0 everywhere at first, or with a `seed` a random one: then its first gradients reach the body, too. Of several
     `heads` the lowest value counts, so that what one of them overrates by chance is not believed.
+
+    With `facts` it is told so many numbers beside the hidden states (see `critic_truth`); what a small network makes of
+    these is added.
     """
 
     def __init__(
-        self, width: int, model: Any = None, *, only_reads: bool = False, heads: int = 1, seed: int | None = None
+        self,
+        width: int,
+        model: Any = None,
+        *,
+        only_reads: bool = False,
+        heads: int = 1,
+        seed: int | None = None,
+        facts: int = 0,
     ) -> None:
         super().__init__()
         self.model = model  # None: it reads the policy's hidden states
@@ -122,16 +135,34 @@ class Critic(nn.Module):
         nn.init.zeros_(self.head.bias)
         if seed is not None:
             nn.init.normal_(self.head.weight, std=HEAD_STD, generator=torch.Generator().manual_seed(seed))
+        self.told = fact_network(facts, heads) if facts else None
 
-    def forward(self, states: Tensor) -> Tensor:
-        """`[...]` from `[..., width]`, in float32."""
-        found = self.every_head(states)
+    def forward(self, states: Tensor, facts: Tensor | None = None) -> Tensor:
+        """`[...]` from `[..., width]` (and `[..., facts]`), in float32."""
+        found = self.every_head(states, facts)
         return found[..., 0] if found.shape[-1] == 1 else found.amin(-1)
 
-    def every_head(self, states: Tensor) -> Tensor:
+    def every_head(self, states: Tensor, facts: Tensor | None = None) -> Tensor:
         """`[..., heads]`."""
         with torch.autocast(states.device.type, enabled=False):
-            return self.head((states.detach() if self.only_reads else states).float())
+            found = self.head((states.detach() if self.only_reads else states).float())
+            return found if self.told is None else found + self.told(facts)
+
+    def outputs(self) -> list[nn.Parameter]:
+        """The weights behind the body."""
+        return [*self.head.parameters(), *(self.told.parameters() if self.told is not None else ())]
+
+
+def fact_network(facts: int, heads: int) -> nn.Module:
+    """One hidden layer, the same one in every run; 0 at first. Facts lie between -1 and 1: its weights are as large, so
+    that it bends where they differ."""
+    inner, outer = nn.Linear(facts, FACT_WIDTH), nn.Linear(FACT_WIDTH, heads)
+    generator = torch.Generator().manual_seed(0)
+    for weights in inner.parameters():
+        nn.init.uniform_(weights, -1.0, 1.0, generator=generator)
+    for weights in outer.parameters():
+        nn.init.zeros_(weights)
+    return nn.Sequential(inner, nn.Tanh(), outer)
 
 
 class Outputs(NamedTuple):
@@ -194,7 +225,8 @@ class Learner:
             body = load_body(options, engine, sharded=sharded) if critic == "own" else None
             seed = run_seed(options.seed, 0, "critic") if random_heads else None
             width, heads = engine.model.config.get_text_config().hidden_size, random_heads or 1
-            self.critic = Critic(width, body, only_reads=critic == "head", heads=heads, seed=seed)
+            facts = FACTS if getattr(options, "critic_truth", False) else 0
+            self.critic = Critic(width, body, only_reads=critic == "head", heads=heads, seed=seed, facts=facts)
             self.critic.to(self.device if body is None else body.device)
         self.shards = Shards(self.processes, (self.policy, self.critic, self.reference)) if sharded else None
         if self.copies:
@@ -291,9 +323,15 @@ class Learner:
         def values() -> tuple[Tensor, Tensor]:
             own = states if body is None else self.reader.hidden(body, rows)
             assert own is not None
-            return value(own.targets.table(own.before)), value(own.targets.table(own.after))
+            facts = () if critic.told is None else (own.targets.table(self._facts(rows)),)
+            return value(own.targets.table(own.before), *facts), value(own.targets.table(own.after), *facts)
 
         return self._within(critic, values)
+
+    def _facts(self, rows: Sequence[Row]) -> Tensor:
+        """What the critic is told of all targets, `[all targets, facts]`."""
+        told = [row.facts for row in rows if row.facts is not None]
+        return upload(torch.from_numpy(np.concatenate(told)), self.device)
 
     def _copy_of(self, model: Any) -> Any:
         """The modules that compute for a model."""
@@ -324,9 +362,9 @@ class Learner:
         return [list(one) for one in zip(*found, strict=True)]
 
     @torch.no_grad()
-    def last_values(self, prompts: Sequence[Prompt]) -> Tensor:
+    def last_values(self, prompts: Sequence[Prompt], facts: np.ndarray | None = None) -> Tensor:
         """What each head says of the states after some prompts, `[prompts, heads]`: what an episode that was cut could
-        still have earned."""
+        still have earned. `facts` is what the critic is told of them, where it is told anything."""
         critic = self.critic
         assert critic is not None
         model = self._copy_of(critic.model or self.policy)
@@ -335,7 +373,8 @@ class Learner:
             chosen = [prompts[index] for index in some]
             read = lambda: self.reader.last_hidden(model, chosen)  # noqa: E731
             states = None if critic.model else self._within(self.policy, read)
-            return (self._within(critic, lambda: critic.every_head(read() if states is None else states)),)
+            told = None if facts is None else upload(torch.from_numpy(facts[some]), self.device)
+            return (self._within(critic, lambda: critic.every_head(read() if states is None else states, told)),)
 
         heads = critic.head.out_features
         found = self._compute([len(prompt.ids) for prompt in prompts], [heads] * len(prompts), last)

@@ -63,7 +63,7 @@ def make_optimiser(
     common: dict[str, Any] = {"weight_decay": options.weight_decay, "fused": True}
     critics = []
     if critic is not None and critic_head_lr and critic.model is not None:
-        body, head = list(critic.model.parameters()), list(critic.head.parameters())
+        body, head = list(critic.model.parameters()), critic.outputs()
         critics = [group(body, critic_lr), group(head, critic_head_lr)]
     elif critic is not None:  # all of it at one rate; a critic without a body is a head
         critics = [group(list(critic.parameters()), critic_head_lr or critic_lr)]

@@ -22,6 +22,7 @@ from agentrl.models.scoring import upload
 from agentrl.trainers.arguments.policy import CriticArguments, PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch, Row, Unit, masked_sum, shuffled_parts, token_weights
+from agentrl.trainers.update.critic_truth import Moment, facts_of, tell_critic
 from agentrl.trainers.update.learner import Learner, Outputs, TrainingFault
 from agentrl.trainers.update.losses import (
     Loss,
@@ -69,6 +70,8 @@ def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
     if not isinstance(args, CriticArguments):
         nothing = torch.zeros_like(old)
         return BatchScores(old, reference, nothing, nothing, torch.zeros(len(batch)), metrics)
+    if args.critic_truth and batch.rows[0].facts is None:
+        tell_critic(learner, batch)
     before, after = map(batch.by_trajectory, learner.values(batch.rows))
     return BatchScores(old, reference, before, after, bootstrap_values(args, learner, batch), metrics)
 
@@ -84,7 +87,11 @@ def bootstrap_values(args: CriticArguments, learner: Learner, batch: Batch) -> T
         images = [name for step in steps for name in step.images] + trajectory.final_images
         prompts.append(learner.prompt(trajectory, trajectory.final_prompt_ids or [], images))
     if cut:
-        values[cut] = learner.last_values(prompts).amin(-1)
+        told = {}
+        if args.critic_truth:
+            ends = [(one, len(one.steps)) for one in (batch.trajectories[index] for index in cut)]
+            told["facts"] = facts_of(learner, [Moment.of(*end) for end in ends])
+        values[cut] = learner.last_values(prompts, **told).amin(-1)
     return values
 
 

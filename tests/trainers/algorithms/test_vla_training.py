@@ -230,6 +230,7 @@ def test_what_cannot_be_practised_is_refused(cloned: dict[str, Path], tmp_path: 
     cases: list[tuple[Any, str]] = [
         (practice("ppo", model, tmp_path, variant="bilevel"), "variant must be masked or turn"),
         (practice("ppo", model, tmp_path, mc_rollout_every=1), "mc_rollout_every must be left"),
+        (practice("ppo", model, tmp_path, critic_truth=True), "critic_truth must be left"),
         (practice("ppo", model, tmp_path, wrap=[{"wrapper": "ActionChunks", "size": 5}]), "size 3.*got 5"),
         (practice("ppo", model, tmp_path, env_kwargs={"obs_mode": "image"}), "'state' of shape .* shows none"),
         (GSPO(**QUICK, env_kwargs=STATE, model=str(model), output=str(tmp_path)), "trained by BC, PPO, GRPO, StepPO"),

@@ -34,7 +34,8 @@ def in_step(algorithm: str, *given: Any, **options: Any) -> Any:
 
 @pytest.mark.parametrize("algorithm", only(("ppo", "grpo"), TRAINERS))
 def test_in_step_without_staleness_a_run_is_the_synchronous_one_to_the_bit(undecided, tmp_path, algorithm) -> None:
-    train, options = TRAINERS[algorithm].train, {"eval_every": 1, "eval_episodes": 4, "eval_modes": ("sampled",)}
+    options: dict[str, Any] = {"eval_every": 1, "eval_episodes": 4, "eval_modes": ("sampled",)}
+    train, options = TRAINERS[algorithm].train, options | ({"critic_truth": True} if algorithm == "ppo" else {})
     sync = train(getattr(toys, algorithm)(undecided, tmp_path / "sync", **options))
     found = train(in_step(algorithm, undecided, tmp_path / "async", **options))
     assert_equal_runs(sync, found, 2)

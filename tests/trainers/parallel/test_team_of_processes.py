@@ -53,8 +53,11 @@ PICTURES: dict[str, Any] = (
 # Between them: every kind of critic, all of the weights or adapters, both optimisers, both prompt styles, one pass over
 # the data or two, a mini-batch with fewer rows than processes, groups, bootstrapping, checkpointed gradients.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "masked": ("ppo", CRITIC | {"minibatches": 7, "eval_every": 2, "eval_episodes": 5}),
-    "bilevel": ("ppo", CRITIC | {"variant": "bilevel", "critic": "shared", "bootstrap_truncated": True}),
+    "masked": ("ppo", CRITIC | {"minibatches": 7, "eval_every": 2, "eval_episodes": 5, "critic_truth": True}),
+    "bilevel": (
+        "ppo",
+        CRITIC | {"variant": "bilevel", "critic": "shared", "bootstrap_truncated": True, "critic_truth": True},
+    ),
     "adapters": ("ppo", CRITIC | {"variant": "turn", "critic": "head", "lora_rank": 2, "critic_warmup": 1}),
     "steps": ("steppo", CRITIC | {"optimiser": "muon", "weight_decay": 0.01, "epochs": 2}),
     "checkpointing": ("steppo", CRITIC | {"gradient_checkpointing": True, "kl_in": "loss", "kl_estimator": "k3"}),

@@ -33,6 +33,7 @@ def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
         "num_envs": 3,
         "minibatches": 2,
         "lr": 1e-3,
+        "critic_truth": True,
         "schedule": "linear",
         "save_every": 1,
         "save_trajectories": 2,
