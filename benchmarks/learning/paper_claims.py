@@ -207,7 +207,7 @@ CLAIMS = (
         "A trained outcome reward model judges better than prompted large models",
         missing="measured without a large model only",
     ),
-    PaperClaim("RL-VLA3", "Asynchronous training raises throughput by up to 85 %", missing=TRAINER),
+    PaperClaim("RL-VLA3", "Asynchronous training raises throughput by up to 85 %", missing="not run with its models"),
     PaperClaim("RL-VLA3", "Asynchronous training adds more than asynchronous rollouts", missing=TRAINER),
     PaperClaim("RL-VLA3", "It learns as much from each sample as synchronous training does", missing=TRAINER),
     PaperClaim("RL-VLA3", "Throughput scales nearly linearly from 8 to 24 GPUs", missing="needs that many GPUs"),
