@@ -7,8 +7,8 @@ import tempfile
 
 
 def shared_memory(name: str, size: int) -> int:
-    """The descriptor of so many bytes, for `mmap`. They have no name in any folder: nobody can leave them behind. What
-    is not written to takes no memory."""
+    """The descriptor of so many bytes, for `mmap`. They have no name in any folder, so no file
+    remains when a process dies. What is not written to takes no memory."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create(f"agentrl-{name}")
     else:

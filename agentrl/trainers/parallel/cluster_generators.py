@@ -14,7 +14,7 @@ from torch import nn
 from agentrl.core.errors import AgentRLError, EngineFault
 from agentrl.core.policy import Conversation, Generation, Policy
 from agentrl.rollout.cluster import ANYWHERE
-from agentrl.trainers.parallel.generators import Engine, own_copy, size_of
+from agentrl.trainers.parallel.generators import Engine, RemotePolicy, own_copy, size_of
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +63,9 @@ class GeneratorActor:
         return self._policy.act(conversations, keys=keys)
 
 
-class ClusterGenerator:
-    """A policy whose answers come from an actor; one that died, or gave no answer within `seconds`, is replaced by one
-    with the newest weights, which is asked again. Everything but answers is that of `local`, a policy of this process
-    with the same model."""
-
-    keyed = True  # so an answer does not depend on which actor gives it, nor on how often it was asked
+class ClusterGenerator(RemotePolicy):
+    """An actor that answers; one that died, or gave no answer within `seconds`, is replaced by one with the newest
+    weights, which is asked again."""
 
     def __init__(
         self,
@@ -80,24 +77,14 @@ class ClusterGenerator:
         weights: ClusterWeights,
         seconds: float,
     ) -> None:
-        self._ray, self._options, self._local, self._weights = ray, options, local, weights
-        self._seconds = seconds
+        super().__init__(local)
+        self._ray, self._options, self._weights, self._seconds = ray, options, weights, seconds
         self.bytes = size_of(engine.model.parameters())
         copy = own_copy(engine)
         copy.model.to("cpu")
         self._given = ray.put((copy, make_policy, torch.get_num_threads()))
-        self.restarts, self.hung, self._start = 0, 0, weights.version
+        self._start = weights.version
         self._begin()
-
-    @property
-    def policy(self) -> Any:
-        """What answers: itself."""
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._local, name)
 
     def _begin(self) -> None:
         made = self._ray.remote(GeneratorActor).options(max_restarts=0, **self._options)

@@ -23,12 +23,18 @@ from agentrl.core.errors import EngineFault, WorkerFault
 from agentrl.core.policy import Conversation, Generation, Policy
 from agentrl.core.shared_memory import shared_memory
 from agentrl.core.worker import Worker
-from agentrl.trainers.parallel.generators import Engine, finish, own_copy, size_of
+from agentrl.trainers.parallel.generators import Engine, RemotePolicy, finish, own_copy, size_of
 
 log = logging.getLogger(__name__)
 
 START_SECONDS = 600.0  # of a process, which loads libraries and a model
 MAX_FRAME = 1 << 31  # bytes of a message: many pictures
+ALIGNMENT = 64  # bytes
+
+
+def room(parameter: Tensor) -> int:
+    """Bytes that it gets in shared memory, so that the next one begins at a whole number of `ALIGNMENT`."""
+    return -(-size_of([parameter]) // ALIGNMENT) * ALIGNMENT
 
 
 def laid_out(memory: mmap.mmap, model: nn.Module) -> dict[str, Tensor]:
@@ -37,7 +43,7 @@ def laid_out(memory: mmap.mmap, model: nn.Module) -> dict[str, Tensor]:
     for name, parameter in model.named_parameters():
         raw = torch.frombuffer(memory, dtype=torch.uint8, count=size_of([parameter]), offset=start)
         held[name] = raw.view(parameter.dtype).view(parameter.shape)
-        start += -(-size_of([parameter]) // 64) * 64
+        start += room(parameter)
     return held
 
 
@@ -46,7 +52,7 @@ class SharedWeights:
 
     def __init__(self, model: nn.Module, version: int) -> None:
         self._model, self.version = model, version
-        self.bytes = sum(-(-size_of([parameter]) // 64) * 64 for parameter in model.parameters())
+        self.bytes = sum(map(room, model.parameters()))
         self.descriptor = shared_memory("weights", self.bytes)
         weakref.finalize(self, os.close, self.descriptor)
         self._held = laid_out(mmap.mmap(self.descriptor, self.bytes), model)
@@ -92,11 +98,9 @@ class GeneratorServer:
             return pickle.dumps(error)
 
 
-class GeneratorProcess:
-    """A policy whose answers come from a process. Everything but answers is that of `local`, a policy of this process
-    with the same model."""
-
-    keyed = True  # so an answer does not depend on which process gives it, nor on how often it was asked
+class GeneratorProcess(RemotePolicy):
+    """A process of this machine that answers; one that died, or gave no answer within `seconds`, is replaced and asked
+    again."""
 
     def __init__(
         self,
@@ -106,8 +110,8 @@ class GeneratorProcess:
         weights: SharedWeights,
         seconds: float,
     ) -> None:
-        self._local, self._weights, self._seconds = local, weights, seconds
-        self.bytes, self.restarts, self.hung = size_of(engine.model.parameters()), 0, 0
+        super().__init__(local)
+        self._weights, self.bytes = weights, size_of(engine.model.parameters())
         copy, device = own_copy(engine), engine.model.device
         copy.model.to("cpu")
         given = pickle.dumps((copy, make_policy, device, torch.get_num_threads()), pickle.HIGHEST_PROTOCOL)
@@ -124,16 +128,6 @@ class GeneratorProcess:
             max_frame=MAX_FRAME,
         )
         self._version: int | None = None  # of the weights there
-
-    @property
-    def policy(self) -> Any:
-        """What answers: itself."""
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._local, name)
 
     def refresh(self) -> None:
         """Newer weights are taken with the next question, so that one deadline holds for both."""

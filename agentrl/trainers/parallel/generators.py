@@ -85,6 +85,26 @@ class Generator:
         return size_of(self._model.model.parameters())
 
 
+class RemotePolicy:
+    """A policy whose answers come from another process. Everything else is that of `local`, a policy of this process
+    with the same model."""
+
+    keyed = True  # so an answer does not depend on which process gives it, nor on how often it was asked
+
+    def __init__(self, local: Any) -> None:
+        self._local, self.restarts, self.hung = local, 0, 0
+
+    @property
+    def policy(self) -> Any:
+        """What answers: itself."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._local, name)
+
+
 def own_copy(engine: Engine) -> Engine:
     """A model that shares nothing that changes: weights, decoder, and the tokenizer, which is not for several threads
     at once."""

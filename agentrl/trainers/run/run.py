@@ -95,8 +95,8 @@ class Run:
         self.arguments, self.algorithm, self.learner = arguments, algorithm, learner
         self.processes = learner.processes
         self.report: Report = (report or log.info) if self.processes.is_main else (lambda text: None)
-        beside = cpu_threads(arguments.hosts, learner.device, torch.get_num_threads())
-        torch.set_num_threads(arguments.threads or beside)
+        self._threads = torch.get_num_threads()
+        torch.set_num_threads(arguments.threads or cpu_threads(arguments.hosts, learner.device, self._threads))
         self._lock: FolderLock | None = None
         self.folder = Path(self.processes.on_main(self._own_folder))
         try:
@@ -223,6 +223,8 @@ class Run:
                 tracker.close()
         finally:
             sys.setswitchinterval(self._turn)
+            if not self.arguments.threads:  # nobody asked for another number
+                torch.set_num_threads(self._threads)
             gc.set_threshold(*self._thresholds)
             if self._frozen:
                 gc.unfreeze()
